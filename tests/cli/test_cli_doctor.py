@@ -325,7 +325,8 @@ def unhealthy(host):
 
 HEALTHY = {
     "a virtual device": eal(VDEV),
-    "a VF of glb-bifurcate, and other files": several(vf(), write("etc/glb/bifurcate.d/.eth1.conf", "x"), write("etc/glb/bifurcate.d/eth1.conf~", "x")),
+    "a VF of glb-bifurcate, and other files": several(
+        vf(), *(write(f"etc/glb/bifurcate.d/{name}", f'device = "{PF}";\nmac = "02:00:00:00:03:01";\n') for name in (".eth1.conf", "eth1.conf~", "eth1.bak", "#eth1.conf#"))),
     "a capture": eal("--no-huge -m 64 --no-pci -l 0 --vdev=net_pcap0,rx_pcap=/x,tx_pcap=/y"),
     "a socket of vhost-user": eal("--no-huge -m 64 --no-pci -l 0 --vdev=net_vhost0,iface=/run/dpdk/wire"),
     "an interface that DPDK makes": eal("--no-huge -m 64 --no-pci -l 0 --vdev=net_tap0,iface=tap0"),

@@ -15,13 +15,21 @@ struct visit {
 	doctor_each_vf *each;
 };
 
+/* The unit glb-bifurcate@NAME reads NAME.conf, and no backup of it. */
+static bool is_configuration(const char *file)
+{
+	size_t size = strlen(file);
+
+	return *file != '.' && size > strlen(SUFFIX) && strcmp(file + size - strlen(SUFFIX), SUFFIX) == 0;
+}
+
 static void visit_file(void *context, const char *file)
 {
 	struct visit *visit = context;
 	size_t size = strlen(file);
 	char name[HOST_ENTRY_MAX];
 
-	if (*file == '.' || size <= strlen(SUFFIX) || strcmp(file + size - strlen(SUFFIX), SUFFIX) != 0)
+	if (!is_configuration(file))
 		return;
 	snprintf(name, sizeof(name), "%.*s", (int)(size - strlen(SUFFIX)), file);
 	visit->each(visit->doctor, name);
@@ -50,7 +58,7 @@ static void compare(void *context, const char *file)
 	struct vf_conf other;
 
 	/* Each two files are compared once. */
-	if (strcmp(path, pair->path) >= 0 || vf_conf_read(path, &other, &none) != 0) {
+	if (!is_configuration(file) || strcmp(path, pair->path) >= 0 || vf_conf_read(path, &other, &none) != 0) {
 		faults_clear(&none);
 		return;
 	}
