@@ -95,6 +95,10 @@ def test_up_tells_how_to_look_at_it(monitored):
     assert query.count('state="ok"') == 2
 
 
+def test_the_exporter_gives_the_preflight_nothing_to_change(monitored):
+    assert monitored.on("proxy-1", "glb-redirect", "check", "eth0").endswith("eth0: 0 failures, 0 warnings\n")
+
+
 def test_all_rules_are_loaded_and_no_alert_is_pending_in_a_healthy_lab(monitored):
     rules = [rule for group in monitored.prometheus.get("rules")["groups"] for rule in group["rules"]]
     wait_until(lambda: all(rule["health"] == "ok" for group in monitored.prometheus.get("rules")["groups"] for rule in group["rules"]), "all rules")

@@ -19,7 +19,8 @@ enum {
 	CONNECTIONS_MAX = 64,
 	/* Connections that one run accepts. */
 	ACCEPT_MAX = 16,
-	BACKLOG = 64,
+	/* glb-redirect check warns about less, also for the port of its own exporter. */
+	BACKLOG = 128,
 	/* If there are no file descriptors left. */
 	PAUSE_MS = 1000,
 	/* A client that sends and takes nothing for this time is disconnected. */
