@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks the links of all pages: files and anchors of the tree exist. Of links to other sites only the syntax is checked."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -58,6 +62,22 @@ def test_links_lead_somewhere(page):
     found = links(prose(page))
     assert [f"{target}: {why}" for _, target in found if (why := fault(page, target))] == []
     assert [target for text, target in found if not text.strip()] == [], "links without a text"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_headings_stand_after_a_blank_line(page):
+    """script/docs takes a heading right below a table for a row of the table."""
+    assert re.findall(r"^.+\n(#+ .*)$", prose(page), flags=re.MULTILINE) == []
+
+
+def test_links_of_installed_pages_lead_somewhere(tmp_path, monkeypatch):
+    subprocess.run([TREE / "packaging/install-docs", tmp_path], env={**os.environ, "MESON_SOURCE_ROOT": str(TREE)}, check=True)
+    shutil.copytree(TREE / "config", tmp_path / "examples")
+    monkeypatch.setattr(sys.modules[__name__], "TREE", tmp_path)
+    monkeypatch.setattr("support.pages.TREE", tmp_path)
+    pages = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.md")]
+    assert "CHANGELOG.md" in pages
+    assert [f"{page}: {target}: {why}" for page in pages for _, target in links(prose(page)) if (why := fault(page, target))] == []
 
 
 @pytest.mark.parametrize("page", PAGES)
