@@ -257,10 +257,14 @@ def test_kernel_interface_that_returns_with_another_index_is_used(driver, tmp_pa
             end(director)
 
 
-def test_only_device_is_removed_while_a_capture_and_scrapes_run(start, driver, tmp_path):
+def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        number = probe.getsockname()[1]
+        return probe.getsockname()[1]
+
+
+def test_only_device_is_removed_while_a_capture_and_scrapes_run(start, driver, tmp_path):
+    number = free_port()
     with start(lcores=LCORES, metrics=f"127.0.0.1:{number}") as director:
         wait_health(director, "ok")
         command = [CLI, "capture", "--file-prefix", director.file_prefix, "-w", tmp_path / "kept.pcapng"]
@@ -340,6 +344,29 @@ def test_recovery_of_the_driver_is_shown(start, driver):
         wait_until(lambda: port(director)["resets"] == 1, "the reset after a recovery that failed")
         wait_health(director, "ok")
         assert [port(director)[f"{name}_events"] for name in ("recovering", "recovered", "recovery_failed")] == [2, 1, 1]
+        end(director)
+
+
+def test_counters_of_a_port_stay_while_its_driver_recovers(start, driver):
+    """If they were 0 meanwhile, Prometheus would count all packets since the start once more."""
+    number = free_port()
+
+    def counters(director):
+        with urllib.request.urlopen(f"http://127.0.0.1:{number}/metrics", timeout=TIMEOUT_S) as answer:
+            metrics = re.search(r"^glb_director_port_received_packets_total\S* (\d+)$", answer.read().decode(), re.M)
+        return int(metrics[1]), director.stats()["ports"]["0"]["rx_packets"]
+
+    with start(metrics=f"127.0.0.1:{number}") as director:
+        wait_health(director, "ok")
+        receives(director)
+        before = counters(director)
+        driver.report("recovering 0")
+        wait_health(director, "failing", "port_reset")
+        meanwhile = counters(director)
+        assert meanwhile[0] >= before[0] > 1000 and meanwhile[1] >= before[1] > 1000
+        driver.report("recovered 0")
+        wait_health(director, "ok")
+        assert counters(director) > meanwhile
         end(director)
 
 

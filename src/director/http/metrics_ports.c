@@ -11,20 +11,17 @@
 #include "director/http/metrics.h"
 #include "director/ports/link.h"
 
-/* A port as its driver counts, and its link. All zeros while the port is being reset, or after it was removed. */
+/* A port as its driver counts, and its link. */
 struct port_reading {
 	struct rte_eth_stats stats;
 	struct link link;
 };
 
-static struct port_reading read_port(struct director *director, const struct port *port)
+static struct port_reading read_port(struct director *director, uint32_t item)
 {
-	struct port_reading reading = {.link = link_load(port)};
+	struct port_reading reading = {.link = link_load(&director->ports[item])};
 
-	pthread_mutex_lock(&director->ports_lock); /* so that the port is not reset meanwhile */
-	if (port_is_running(port))
-		rte_eth_stats_get(port->id, &reading.stats);
-	pthread_mutex_unlock(&director->ports_lock);
+	director_port_stats(director, (uint16_t)item, &reading.stats);
 	return reading;
 }
 
@@ -72,7 +69,7 @@ static void print_running(
 	{                                                                                             \
 		const struct port *port = &metrics->director->ports[item];                            \
                                                                                                       \
-		print_of_port(metrics, port, (uint64_t)read_port(metrics->director, port).member);    \
+		print_of_port(metrics, port, (uint64_t)read_port(metrics->director, item).member);    \
 	}
 READINGS(X)
 #undef X
@@ -81,7 +78,7 @@ static void print_speed(
 	struct metrics *metrics, const struct live_table *live __rte_unused, uint32_t table __rte_unused, uint32_t item)
 {
 	const struct port *port = &metrics->director->ports[item];
-	struct link link = read_port(metrics->director, port).link;
+	struct link link = link_load(port);
 
 	if (link.up && link.mbps)
 		print_of_port(metrics, port, (uint64_t)link.mbps * 1000000 / 8);

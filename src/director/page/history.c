@@ -96,15 +96,10 @@ static void sample_lcore(struct history *history, uint16_t index, double seconds
 
 static void sample_port(struct history *history, uint16_t index, double seconds)
 {
-	struct director *director = history->director;
-	const struct port *port = &director->ports[index];
 	struct history_port *rates = &history->ports[index];
-	struct rte_eth_stats stats = {0};
+	struct rte_eth_stats stats;
 
-	pthread_mutex_lock(&director->ports_lock); /* so that the port is not reset meanwhile */
-	if (port_is_used(port) && port_is_running(port))
-		rte_eth_stats_get(port->id, &stats);
-	pthread_mutex_unlock(&director->ports_lock);
+	director_port_stats(history->director, index, &stats);
 	series_add(&rates->rx, history->index, stats.ipackets, seconds);
 	series_add(&rates->tx, history->index, stats.opackets, seconds);
 	series_add(&rates->rx_bytes, history->index, stats.ibytes, seconds);

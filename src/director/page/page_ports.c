@@ -25,17 +25,13 @@ bool page_describe_port(const struct page *page, uint16_t index, struct port_row
 	const struct port *port = &director->ports[index];
 	const struct history_port *history = &page->history->ports[index];
 	unsigned at = page->history->index;
-	struct rte_eth_stats stats = {0};
+	struct rte_eth_stats stats;
 	struct link link = link_load(port);
-	uint8_t state;
+	uint8_t state = __atomic_load_n(&port->state, __ATOMIC_RELAXED);
 
 	if (!port_is_used(port))
 		return false;
-	pthread_mutex_lock(&director->ports_lock); /* so that the port is not reset meanwhile */
-	state = __atomic_load_n(&port->state, __ATOMIC_RELAXED);
-	if (state == PORT_RUNNING)
-		rte_eth_stats_get(port->id, &stats);
-	pthread_mutex_unlock(&director->ports_lock);
+	director_port_stats(director, index, &stats);
 	*row = (struct port_row){.id = port->id,
 		.name = port->name,
 		.state = link.up ? HTML_OK : HTML_BAD,

@@ -114,18 +114,16 @@ static struct rte_tel_data *describe_lcore(const struct worker *worker)
 	return lcore;
 }
 
-static struct rte_tel_data *describe_port(struct director *director, const struct port *port)
+static struct rte_tel_data *describe_port(struct director *director, uint16_t index)
 {
+	const struct port *port = &director->ports[index];
 	struct rte_tel_data *data = rte_tel_data_alloc();
-	struct rte_eth_stats stats = {0};
+	struct rte_eth_stats stats;
 	struct link link = link_load(port);
 
 	if (!data)
 		return NULL;
-	pthread_mutex_lock(&director->ports_lock); /* so that the port is not reset meanwhile */
-	if (port_is_running(port))
-		rte_eth_stats_get(port->id, &stats);
-	pthread_mutex_unlock(&director->ports_lock);
+	director_port_stats(director, index, &stats);
 	rte_tel_data_start_dict(data);
 	rte_tel_data_add_dict_string(data, "name", port->name);
 	rte_tel_data_add_dict_string(data, "link", link.up ? "up" : "down");
@@ -190,7 +188,7 @@ int telemetry_stats(struct director *director, const char *parameters __rte_unus
 	add_state(data, director);
 	add_capture(data, director);
 	for (uint16_t i = 0; i < director->port_count; i++)
-		telemetry_reply_numbered(ports, director->ports[i].id, describe_port(director, &director->ports[i]));
+		telemetry_reply_numbered(ports, director->ports[i].id, describe_port(director, i));
 	for (uint16_t i = 0; i < lcore_count; i++)
 		telemetry_reply_numbered(lcores, director->workers[i]->lcore, describe_lcore(director->workers[i]));
 	rte_tel_data_add_dict_container(data, "ports", ports, 0);
