@@ -244,23 +244,30 @@ static int refuse_interface(const struct vf_state *state, const struct vf_plan *
 	return -EBUSY;
 }
 
-/* vfio-pci gets a device that names it; the VF's own driver gets it by a probe. */
+/* mlx5_core reads the MAC of a VF only when it is bound. */
+static bool must_bind_again(const struct vf_state *state, const struct vf_plan *plan)
+{
+	return strcmp(state->vf_driver, VF_MLX5) == 0 && vf_plan_find(plan, VF_MAC);
+}
+
+/*
+ * vfio-pci gets a device that names it; the VF's own driver gets it by a probe. While autoprobe is off, the kernel gives a VF only to a driver that
+ * it names.
+ */
 static int plan_driver(const struct vf_state *state, struct vf_plan *plan, struct faults *faults)
 {
 	const char *wanted = vf_state_wanted_driver(state), *now = *state->vf_driver ? state->vf_driver : "none";
-	bool vfio = strcmp(wanted, VF_VFIO) == 0, bound = strcmp(now, wanted) == 0;
-	/* mlx5_core reads the MAC of a VF only when it is bound. */
-	bool again = !vfio && bound && vf_plan_find(plan, VF_MAC);
+	bool named = strcmp(wanted, VF_VFIO) == 0 || !state->autoprobe;
 	int error;
 
-	if (bound && !again)
+	if (strcmp(now, wanted) == 0 && !must_bind_again(state, plan))
 		return 0;
 	error = refuse_used(&state->user, "another driver", faults);
 	if (error)
 		return error;
-	if (vfio && strcmp(state->vf_override, VF_VFIO) != 0)
+	if (named && strcmp(state->vf_override, wanted) != 0)
 		vf_plan_add(plan, VF_BINDING, vf_plan_differs("%s instead of %s", now, wanted),
-			"echo " VF_VFIO " > " DEVICE "driver_override", state->vf);
+			"echo %s > " DEVICE "driver_override", wanted, state->vf);
 	if (*state->vf_driver)
 		vf_plan_add(plan, VF_BINDING, vf_plan_differs("%s instead of %s", now, wanted),
 			"echo %s > " DEVICE "driver/unbind", state->vf, state->vf);
@@ -331,6 +338,7 @@ static int plan_all(const struct vf_conf *conf, struct vf_state *state, const st
 				"the kernel binds no driver to new VFs, because an apply was ended before it was done"),
 			"echo 1 > " DEVICE "sriov_drivers_autoprobe", state->pf);
 		plan->steps[plan->count - 1].always = true;
+		state->autoprobe = true;
 	}
 	if (!error)
 		error = plan_eswitch(conf, state, plan, faults);
@@ -360,9 +368,18 @@ int vf_plan_apply(const struct vf_conf *conf, const struct vf_state *state, cons
 	return error;
 }
 
+static void plan_override(const struct vf_state *state, const char *now, const char *wanted, struct vf_plan *plan)
+{
+	if (strcmp(now, wanted) != 0)
+		vf_plan_add(plan, VF_BINDING, NULL, "echo%s%s > " DEVICE "driver_override", *wanted ? " " : "", wanted,
+			state->vf);
+}
+
 static void plan_return(const struct vf_state *state, const struct vf_record *record, struct vf_plan *plan)
 {
 	const struct vf_attributes *before = &record->attributes, *now = &state->attributes;
+	const char *override = record->override;
+	bool binds;
 
 	if (before->known && memcmp(before->mac, now->mac, sizeof(now->mac)) != 0)
 		vf_plan_add(plan, VF_MAC, NULL, "ip link set dev %s vf %u mac " MAC, state->interface, record->vf,
@@ -372,15 +389,15 @@ static void plan_return(const struct vf_state *state, const struct vf_record *re
 			before->vlan);
 	plan_switch(state, record->vf, VF_SPOOF_CHECK, "spoofchk", before->spoof_check, now->spoof_check, plan);
 	plan_switch(state, record->vf, VF_TRUST, "trust", before->trust, now->trust, plan);
-	if (strcmp(state->vf_override, record->override) != 0)
-		vf_plan_add(plan, VF_BINDING, NULL, "echo%s%s > " DEVICE "driver_override",
-			*record->override ? " " : "", record->override, state->vf);
-	if (strcmp(state->vf_driver, record->driver) == 0)
-		return;
-	if (*state->vf_driver)
+	binds = strcmp(state->vf_driver, record->driver) != 0 || must_bind_again(state, plan);
+	if (binds && !*override && !state->autoprobe)
+		override = record->driver; /* as in plan_driver(), and only until the VF is bound */
+	plan_override(state, state->vf_override, override, plan);
+	if (binds && *state->vf_driver)
 		vf_plan_add(plan, VF_BINDING, NULL, "echo %s > " DEVICE "driver/unbind", state->vf, state->vf);
-	if (*record->driver)
+	if (binds && *record->driver)
 		vf_plan_add(plan, VF_BINDING, NULL, "echo %s > /sys/bus/pci/drivers_probe", state->vf);
+	plan_override(state, override, record->override, plan);
 }
 
 int vf_plan_undo(const struct vf_state *state, const struct vf_record *record, bool force, struct vf_plan *plan,

@@ -32,6 +32,17 @@ def test_mlx5_stays_with_its_driver(tmp_path):
     assert Card(tmp_path, driver="mlx5_core").plan() == [*FRESH[:4], FRESH[5]]
 
 
+def test_vf_of_mlx5_is_bound_although_the_operator_has_switched_autoprobe_off(tmp_path):
+    """The kernel then refuses to bind a VF whose driver_override is empty."""
+    card = Card(tmp_path, driver="mlx5_core")
+    card.make_vfs(1)
+    card.write(card.pf / "sriov_drivers_autoprobe", 0)
+    assert card.plan() == [FRESH[3], f"echo mlx5_core > {DEVICES}/{VF}/driver_override", FRESH[5]]
+    (card.pf / "virtfn0").unlink()
+    card.write(card.pf / "sriov_numvfs", 0)
+    assert card.plan() == [FRESH[1], FRESH[3], f"echo mlx5_core > {DEVICES}/{VF}/driver_override", FRESH[5]]
+
+
 def test_other_vfs_keep_the_driver_of_the_kernel(card):
     """The new VFs are bound by the kernel, so that those of other users work as ever; only the director's is taken."""
     card.conf(**CONF, num_vfs=4, vf=1)
@@ -246,6 +257,27 @@ def test_undo_returns_a_vf_that_was_there_before(card):
         f"echo {VF} > {DEVICES}/{VF}/driver/unbind",
         f"echo {VF} > /sys/bus/pci/drivers_probe",
     ]
+
+
+def test_undo_binds_a_vf_although_the_operator_has_switched_autoprobe_off(card):
+    card.make_vfs(1, "vfio-pci")
+    card.write(card.pci / f"devices/{VF}/driver_override", "vfio-pci")
+    card.write(card.pf / "sriov_drivers_autoprobe", 0)
+    record(card, made_vfs=0, driver="igbvf", autoprobe=False)
+    assert card.call("undo", "--dry-run", "eth1").splitlines() == [
+        f"echo igbvf > {DEVICES}/{VF}/driver_override",
+        f"echo {VF} > {DEVICES}/{VF}/driver/unbind",
+        f"echo {VF} > /sys/bus/pci/drivers_probe",
+        f"echo > {DEVICES}/{VF}/driver_override",
+    ]
+
+
+def test_undo_binds_a_vf_of_mlx5_again_for_its_old_mac(tmp_path):
+    card = Card(tmp_path, driver="mlx5_core")
+    card.make_vfs(1, "mlx5_core")
+    record(card, made_vfs=0, driver="mlx5_core", mac=[2, 0, 0, 0, 0, 9])
+    assert card.call("undo", "--dry-run", "eth1").splitlines()[-3:] == [
+        "ip link set dev eth1 vf 0 mac 02:00:00:00:00:09", f"echo {VF} > {DEVICES}/{VF}/driver/unbind", f"echo {VF} > /sys/bus/pci/drivers_probe"]
 
 
 def test_apply_that_was_killed_leaves_no_card_without_drivers(card):
