@@ -120,24 +120,28 @@ static void bring_up(const struct port *port, struct port *exception)
 }
 
 /* Lets the kernel do it, for a driver that uses a kernel interface. The kernel undoes it when the process ends. */
-static bool ask_kernel_for_multicast(const struct port *port)
+static bool ask_kernel_for_multicast(struct port *port)
 {
 	struct packet_mreq request = {.mr_ifindex = (int)port->info.if_index, .mr_type = PACKET_MR_ALLMULTI};
 	int fd = port->info.if_index ? socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0) : -1;
 
 	if (fd < 0)
 		return false;
-	if (setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &request, sizeof(request)) == 0)
-		return true;
-	close(fd);
-	return false;
+	if (setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &request, sizeof(request))) {
+		close(fd);
+		return false;
+	}
+	if (port->multicast_socket)
+		close(port->multicast_socket);
+	port->multicast_socket = fd;
+	return true;
 }
 
 /*
  * IPv6 resolves an address with multicast to a group that depends on the address (RFC 4291), and the director does not know
  * the kernel's addresses.
  */
-static void receive_multicast(const struct port *port)
+static void receive_multicast(struct port *port)
 {
 	int error = rte_eth_allmulticast_enable(port->id);
 
@@ -146,7 +150,7 @@ static void receive_multicast(const struct port *port)
 			port->id, port->name, strerror(-error), port->id);
 }
 
-static int open_one(struct director *director, const struct port *port, struct port *exception)
+static int open_one(struct director *director, struct port *port, struct port *exception)
 {
 	const struct conf *conf = &director->conf;
 	struct device device = describe(conf->exception_path, port);
@@ -183,6 +187,16 @@ static int open_one(struct director *director, const struct port *port, struct p
 		receive_multicast(port);
 	}
 	return error;
+}
+
+void exception_restore(struct director *director, struct port *port)
+{
+	const struct port *exception = director_exception_port(director, port->id);
+
+	if (!exception || !port_is_used(exception))
+		return;
+	set_mtu(port, exception);
+	receive_multicast(port);
 }
 
 void exception_follow(struct director *director)

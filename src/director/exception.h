@@ -15,6 +15,12 @@
  */
 int exception_open(struct director *director);
 
+/*
+ * Called by the thread of port_recovery for a port that was reset or attached, before it runs: it receives all multicast again, and its glbN
+ * has the MTU that it has now.
+ */
+void exception_restore(struct director *director, struct port *port);
+
 /* Gives an interface glbN the MTU of its port, if that has changed. Called by the control thread in each tick. */
 void exception_follow(struct director *director);
 

@@ -263,6 +263,30 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def test_exception_path_of_a_port_that_returns(driver, tmp_path):
+    """The kernel gets multicast again, which IPv6 needs to resolve addresses, and glb0 has the MTU that the port has now."""
+    def shown(word, device):
+        return re.search(rf" {word} (\d+)", host.run("ip", "-d", "link", "show", device).stdout)[1]
+
+    with Namespace() as host:
+        def plug(mtu):
+            host.ip(f"link add director mtu {mtu} type veth peer name router", "link set director up", "link set router up")
+
+        plug(2000)
+        table = write_table(tmp_path / "table", traffic.TABLE)
+        with DirectorProcess(["net_af_packet0,iface=director"], {**CONFIG, "exception_path": "tap"}, table, prefix=host.command()) as director:
+            wait_health(director, "ok")
+            assert (shown("allmulti", "director"), shown("mtu", "glb0")) == ("1", "2000")
+            for mtu in ("1500", "1800"):
+                host.ip("link del director")
+                wait_health(director, "failing", "port_removed")
+                driver.report("unplug 0")
+                plug(mtu)
+                wait_health(director, "ok")
+                assert (shown("allmulti", "director"), shown("mtu", "glb0")) == ("1", mtu)
+            end(director)
+
+
 def test_only_device_is_removed_while_a_capture_and_scrapes_run(start, driver, tmp_path):
     number = free_port()
     with start(lcores=LCORES, metrics=f"127.0.0.1:{number}") as director:

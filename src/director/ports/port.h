@@ -47,6 +47,7 @@ struct port {
 	uint16_t rx_descriptors, tx_descriptors; /* per queue */
 	bool rx_interrupts; /* the card has receive interrupts, and director.conf says that lcores sleep */
 	struct idle_source rx_sources[PORT_MAX_QUEUES];
+	int multicast_socket; /* through which the kernel is asked for all multicast; 0: it is not */
 	bool of_exception_path; /* the descriptors and mbufs that director.conf sets are not for this port */
 	uint8_t rss_key_size; /* bytes; 0: no key */
 	uint8_t rss_key[UINT8_MAX];

@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "director/admission/port_macs.h"
 #include "director/director.h"
+#include "director/exception.h"
 #include "director/ports/port_device.h"
 #include "director/ports/port_watch.h"
 #include "program/log.h"
@@ -175,6 +176,8 @@ static int set_up_again(struct director *director, struct port *port)
 		error = port_start(port, &director->conf);
 	if (!error)
 		port_macs_filter(port, &director->conf.steering.admission);
+	if (!error)
+		exception_restore(director, port);
 	return error;
 }
 
