@@ -154,6 +154,13 @@ def test_another_user_sees_less_and_is_told(host):
     assert texts["director"] == "not known: this user may not ask the director"
 
 
+def test_another_file_prefix_is_named(host):
+    done = subprocess.run([*host.link.director.command(), CLI, "doctor", "--json"], capture_output=True, text=True, env=host.director.environment)
+    texts = {each["check"]: each["text"] for each in json.loads(done.stdout)["findings"]}
+    assert texts["director"].startswith("no director runs here with this --file-prefix,")
+    assert texts["director"].endswith("there are sockets for --file-prefix suite")
+
+
 def test_without_a_director(link, tmp_path):
     host = Host(link, tmp_path)
     assert ("warn", "director", "") in host.doctor(env={"RUNTIME_DIRECTORY": str(tmp_path)})

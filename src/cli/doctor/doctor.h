@@ -38,6 +38,7 @@ struct doctor {
 	bool running; /* a director replied: director.stats is set */
 	int director_error; /* otherwise: why not, as a positive errno */
 	char *director_fault; /* the same for people */
+	char *other_prefixes; /* if there is no socket: the --file-prefix of others, with commas between; or NULL */
 	/* Of the unit: /etc/default/glb-director. */
 	char *environment_path, *eal_text;
 	char *unit_table_path; /* NULL: the file names none */

@@ -22,10 +22,14 @@ static void report_not_running(struct doctor *doctor)
 {
 	if (doctor->director_error == EACCES || doctor->director_error == EPERM)
 		doctor_ok(doctor, "", "not known: this user may not ask the director");
+	else if (doctor->other_prefixes && *doctor->other_prefixes)
+		findings_add(&doctor->findings, FINDINGS_WARN, "", NULL,
+			"no director runs here with this --file-prefix, so the other findings are about the files of the unit; there are sockets for --file-prefix %s",
+			doctor->other_prefixes);
 	else if (doctor->director_error == ENOENT || doctor->director_error == ECONNREFUSED)
 		findings_add(&doctor->findings, FINDINGS_WARN, "",
 			host_exists("/run/systemd/system") ? "systemctl start glb-director" : NULL,
-			"no director runs here, or it has another --file-prefix, so this host forwards nothing");
+			"no director runs here, so this host forwards nothing");
 	else
 		findings_add(&doctor->findings, FINDINGS_FAIL, "", NULL, "the director does not reply: %s",
 			doctor->director_fault);

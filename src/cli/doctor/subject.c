@@ -115,6 +115,8 @@ static int read_director(struct doctor *doctor, const struct command_args *args)
 		doctor->director_error = error < 0 ? -error : 0;
 		doctor->director_fault = strdup(faults_first_error(&faults));
 		faults_clear(&faults);
+		if (error == -ENOENT)
+			doctor->other_prefixes = telemetry_socket_others(&telemetry.socket);
 		return error > 0 ? error : COMMAND_OK;
 	}
 	director->stats = ask(&telemetry, "/glb/stats");
@@ -231,8 +233,8 @@ void doctor_free(struct doctor *doctor)
 	struct doctor_director *director = &doctor->director;
 	json_t *const replies[] = {director->stats, director->health, director->next_hops, director->ports,
 		director->params, director->app_params};
-	char *const texts[] = {doctor->director_fault, doctor->environment_path, doctor->eal_text, doctor->conf_path,
-		doctor->table_path, doctor->unit_table_path, doctor->source_path};
+	char *const texts[] = {doctor->director_fault, doctor->other_prefixes, doctor->environment_path,
+		doctor->eal_text, doctor->conf_path, doctor->table_path, doctor->unit_table_path, doctor->source_path};
 
 	for (size_t i = 0; i < sizeof(replies) / sizeof(replies[0]); i++)
 		json_decref(replies[i]);
