@@ -284,6 +284,7 @@ def test_exception_path_of_a_port_that_returns(driver, tmp_path):
                 plug(mtu)
                 wait_health(director, "ok")
                 assert (shown("allmulti", "director"), shown("mtu", "glb0")) == ("1", mtu)
+            assert "the MTU is now" not in director.log, "an interface that is gone has no new MTU"
             end(director)
 
 

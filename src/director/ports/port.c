@@ -233,7 +233,8 @@ uint16_t port_read_mtu(const struct port *port)
 {
 	uint16_t mtu = port->mtu;
 
-	rte_eth_dev_get_mtu(port->id, &mtu);
+	if (!port->info.if_index || !mtu) /* an interface that was removed keeps its last MTU */
+		rte_eth_dev_get_mtu(port->id, &mtu);
 	return port->info.if_index ? kernel_mtu(port, mtu) : mtu;
 }
 
