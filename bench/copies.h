@@ -7,7 +7,6 @@
 #define GLB_BENCH_COPIES_H
 
 int worker_run_unwatched(void *argument);
-int worker_run_counting(void *argument);
 int worker_run_watched(void *argument);
 
 #endif

@@ -182,6 +182,12 @@ void subject_arrange(struct subject *subject, bool distributor, lanes_fn *fast)
 	subject->shared.stop = false;
 }
 
+void subject_set_busy(struct subject *subject, bool busy)
+{
+	for (unsigned i = 0; i < LINE_QUEUES; i++)
+		subject->workers[i]->busy_after = busy ? 0 : UINT64_MAX;
+}
+
 void subject_take_other_mac(struct subject *subject)
 {
 	for (unsigned i = 0; i < LINE_QUEUES; i++)

@@ -22,7 +22,7 @@ STAGES = {
     "lengths and checksum": "prepare_patches",
     "write headers": "emit hide_odd emit_odd prebuilt_write encapsulate_write",
     "mbufs out": "send_forwarded finish_lane all_forwarded mbuf_commit",
-    "send and count": "transmit transmit_forwarded count_sent count_forwarded send_to_port outbox_put take",
+    "send and count": "transmit transmit_forwarded count_sent count_forwarded count_backends send_to_port outbox_put take",
     "once a burst": "receive worker_run iterate flow_path_run run_ahead distribute_current steer_families steer_family prepare refresh_prebuilt "
                     "pipeline_run steer steer_find_hops parse_and_classify parse_rest rejoin run_lanes steer_and_write forward_parsed forward_family lanes_avx512 lanes_avx2 lanes_plain queue_receive may_receive",
 }

@@ -23,7 +23,7 @@ struct burst {
 	uint32_t count;
 
 	/* Filled by the caller. The pipeline overwrites frames and the bytes before them. */
-	uint8_t *frame[BURST_MAX]; /* from the Ethernet header on */
+	uint8_t *frame[BURST_MAX] __attribute__((aligned(64))); /* from the Ethernet header on */
 	uint32_t headroom[BURST_MAX]; /* writable bytes before the frame */
 	uint32_t readable[BURST_MAX]; /* bytes of the frame that are contiguous */
 	uint32_t size[BURST_MAX]; /* bytes of the whole frame */

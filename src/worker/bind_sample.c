@@ -15,23 +15,27 @@ static uint32_t outer_size(const uint8_t *frame)
 	return ip + GUE_OUTER_SIZE(words - 1u);
 }
 
-struct bind_sample bind_sample_choose(const struct outbox *outbox, const struct routes *routes, uint64_t random)
+struct bind_sample bind_sample_take(const struct rte_mbuf *mbuf, uint32_t at, uint32_t count, const struct routes *routes)
 {
-	/* The 32 bits below those that have decided whether there is a sample. */
-	uint32_t at = (uint32_t)((random >> 26 & UINT32_MAX) * outbox->count >> 32), outer;
-	const struct rte_mbuf *mbuf = outbox->mbufs[at];
-	const uint8_t *frame;
+	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	uint32_t outer = outer_size(frame);
 
-	if (outbox->count == 0 || outbox->outcomes[at].verdict != VERDICT_FORWARDED)
-		return (struct bind_sample){0};
-	frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	outer = outer_size(frame);
 	return (struct bind_sample){
 		.at = at,
-		.weight = outbox->count * (outbox->count >= BIND_SAMPLE_MANY ? BIND_SAMPLE_EVERY : 1),
-		.size = outbox->sizes[at],
+		.weight = count * (count >= BIND_SAMPLE_MANY ? SAMPLE_EVERY : 1),
+		.size = mbuf->pkt_len,
 		.bind = steer_find_packet_bind(frame + outer, mbuf->data_len - outer, mbuf->pkt_len - outer, routes),
 	};
+}
+
+struct bind_sample bind_sample_choose(const struct outbox *outbox, const struct routes *routes, uint64_t random)
+{
+	uint32_t at = bind_sample_place(outbox->count, random);
+
+	if (outbox->count == 0 || !bind_sample_due(outbox->count, random) ||
+		outbox->outcomes[at].verdict != VERDICT_FORWARDED)
+		return (struct bind_sample){0};
+	return bind_sample_take(outbox->mbufs[at], at, outbox->count, routes);
 }
 
 void bind_sample_count(const struct bind_sample *sample, uint32_t sent, const struct live_table *live, unsigned worker)

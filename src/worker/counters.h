@@ -12,15 +12,12 @@
 #include "table/table.h"
 
 /*
- * How much the worker does only for people who watch the director. 2: all of it, as the director is built. 1: it counts the packets
- * of each backend, but not the bytes of backends, not tables and binds, takes no poll gaps, and does not test whether a capture
- * runs. 0: nothing. The benchmark compiles the worker with all three, to measure what each costs.
+ * Whether the worker does what is only for people who watch the director: it counts for tables, backends and binds, takes poll
+ * gaps, and tests whether a capture runs. The benchmark also compiles it with 0, to measure what this costs.
  */
-#ifndef WORKER_WATCHES
-#define WORKER_WATCHES 2
+#ifndef WATCHES
+#define WATCHES 1
 #endif
-#define WATCHES_BACKENDS (WORKER_WATCHES > 0)
-#define WATCHES_ALL      (WORKER_WATCHES > 1)
 
 /*
  * Twice the number of tables. During a reload, workers still count for the old tables while the new ones already have slots,
@@ -73,12 +70,12 @@ static inline void counters_add(uint64_t *counter, uint64_t value)
 	__atomic_store_n(counter, *counter + value, __ATOMIC_RELAXED);
 }
 
-/* Counts one packet of a table, with one store for both members. */
-static inline void counters_add_packet(struct counters_table *table, uint32_t bytes)
+/* Counts packets of a table, with one store for both members. */
+static inline void counters_add_packets(struct counters_table *table, uint64_t packets, uint64_t bytes)
 {
 	typedef uint64_t both __attribute__((vector_size(16), may_alias));
 
-	*(both *)table += (both){1, bytes};
+	*(both *)table += (both){packets, bytes};
 }
 
 /* Adds all of *from to *sum. */

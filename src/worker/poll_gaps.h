@@ -4,8 +4,8 @@
  * lcore did not run: the scheduler, an interrupt, the firmware or a hypervisor stopped it. Only the lcore writes, with plain
  * stores. Any thread may copy the numbers with poll_gaps_read().
  *
- * Reading the clock takes as long as a packet needs. So an lcore with packets reads it only in every eighth iteration, and a gap is
- * then the time of up to eight iterations. A reading also covers the iterations since the last one, so no time is left out.
+ * Reading the clock takes as long as a packet needs. So an lcore with packets reads it only in one of 32 iterations, and a gap is then
+ * the time of up to 32 iterations. A reading also covers the iterations since the last one, so no time is left out.
  */
 #ifndef GLB_WORKER_POLL_GAPS_H
 #define GLB_WORKER_POLL_GAPS_H
@@ -16,7 +16,7 @@
 /* Gaps of less than 2^i microseconds are in bucket i or in one before it; longer ones than the last bound are in the last bucket. */
 #define POLL_GAPS_BOUNDS     21
 #define POLL_GAPS_SHIFT      24
-#define POLL_GAPS_ITERATIONS 8
+#define POLL_GAPS_ITERATIONS 32
 
 struct poll_gaps {
 	uint64_t last; /* the last reading of the clock, in ticks of rte_rdtsc() */

@@ -43,7 +43,7 @@ static uint16_t hand_over(const struct queue *queue, struct outbox *outbox)
 {
 	for (uint16_t i = 0; i < outbox->count; i++)
 		mark(outbox->mbufs[i], outbox->outcomes[i].verdict, outbox->outcomes[i].slot);
-	if (WATCHES_ALL && unlikely(outbox->tap))
+	if (WATCHES && unlikely(outbox->tap))
 		tap_mark(outbox->tap, outbox->mbufs, outbox->count);
 	return send_to_ring(queue, outbox->mbufs, outbox->count);
 }
@@ -72,38 +72,34 @@ static void count_sent(const struct outbox *outbox, uint16_t sent, struct counte
 	if (!outbox->verdicts_differ)
 		count_verdict(outcomes[0].verdict, sent, bytes, counters);
 	if (!outbox->verdicts_differ && !outbox->slots_differ) {
-		if (WATCHES_ALL && outcomes[0].verdict == VERDICT_FORWARDED) {
-			counters_add(&counters->tables[outcomes[0].slot].packets, sent);
-			counters_add(&counters->tables[outcomes[0].slot].bytes, bytes);
-		}
+		if (WATCHES && outcomes[0].verdict == VERDICT_FORWARDED)
+			counters_add_packets(&counters->tables[outcomes[0].slot], sent, bytes);
 		return;
 	}
 	for (uint16_t i = 0; i < sent; i++) {
 		if (outbox->verdicts_differ)
 			count_verdict(outcomes[i].verdict, 1, outbox->sizes[i], counters);
-		if (WATCHES_ALL && outcomes[i].verdict == VERDICT_FORWARDED)
-			counters_add_packet(&counters->tables[outcomes[i].slot], outbox->sizes[i]);
+		if (WATCHES && outcomes[i].verdict == VERDICT_FORWARDED)
+			counters_add_packets(&counters->tables[outcomes[i].slot], 1, outbox->sizes[i]);
 	}
 }
 
-static void count_forwarded(const struct burst *burst, const uint16_t *slots, uint16_t sent, struct counters *counters)
+static void count_forwarded(
+	const struct burst *burst, const struct live_table *live, uint16_t sent, struct counters *counters)
 {
+	struct counters_table *tables = counters->tables;
 	uint32_t bytes = 0;
-	uint16_t differing = 0;
 
-	for (uint16_t i = 0; i < sent; i++) {
+	for (uint16_t i = 0; i < sent; i++)
 		bytes += burst->out_size[i];
-		differing |= burst->table[i] ^ burst->table[0];
-	}
 	count_verdict(VERDICT_FORWARDED, sent, bytes, counters);
-	if (!WATCHES_ALL)
+	if (!WATCHES)
 		return;
-	if (differing) {
+	if (live->routes->set.count > 1) {
 		for (uint16_t i = 0; i < sent; i++)
-			counters_add_packet(&counters->tables[slots[burst->table[i]]], burst->out_size[i]);
+			counters_add_packets(&tables[live->slot[burst->table[i]]], 1, burst->out_size[i]);
 	} else {
-		counters_add(&counters->tables[slots[burst->table[0]]].packets, sent);
-		counters_add(&counters->tables[slots[burst->table[0]]].bytes, bytes);
+		counters_add_packets(&tables[live->slot[0]], sent, bytes);
 	}
 }
 
@@ -148,17 +144,17 @@ uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct count
 }
 
 uint16_t transmit_forwarded(const struct queue *queue, struct rte_mbuf **mbufs, const struct burst *burst,
-	const uint16_t *slots, struct counters *counters)
+	const struct live_table *live, struct counters *counters)
 {
 	uint16_t count = (uint16_t)burst->count, sent;
 
 	if (queue->ring) {
 		for (uint16_t i = 0; i < count; i++)
-			mark(mbufs[i], VERDICT_FORWARDED, slots[burst->table[i]]);
+			mark(mbufs[i], VERDICT_FORWARDED, live->slot[burst->table[i]]);
 		sent = send_to_ring(queue, mbufs, count);
 	} else {
 		sent = send_to_port(queue, mbufs, count);
-		count_forwarded(burst, slots, sent, counters);
+		count_forwarded(burst, live, sent, counters);
 	}
 	if (unlikely(sent < count)) {
 		counters_add(&counters->verdicts[VERDICT_DROP_TX_FULL], count - sent);

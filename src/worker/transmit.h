@@ -14,6 +14,7 @@
 #include "packet/burst.h"
 #include "worker/counters.h"
 #include "worker/queue.h"
+#include "worker/worker_shared.h"
 
 _Static_assert(QUEUE_BURST <= BURST_MAX, "an outbox has room for a burst");
 
@@ -57,10 +58,9 @@ uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct count
 
 /*
  * The same for the packets of a burst that the pipeline forwards all of, with their finished mbufs, and while no capture runs.
- * slots: by table, as in struct live_table.
  */
 uint16_t transmit_forwarded(const struct queue *queue, struct rte_mbuf **mbufs, const struct burst *burst,
-	const uint16_t *slots, struct counters *counters);
+	const struct live_table *live, struct counters *counters);
 
 /*
  * transmit() for frames to the exception path. A driver that refuses one frame accepts none behind it in the same call. So

@@ -9,6 +9,7 @@
 #include "common/net.h"
 #include "packet/icmp/too_big.h"
 #include "worker/bind_sample.h"
+#include "worker/count_backends.h"
 #include "worker/mbuf.h"
 #include "worker/tap/tap.h"
 
@@ -86,19 +87,6 @@ INLINE void prepare(struct worker *worker, const struct flow_path *path, const s
 		too_big_limit_tick(pipeline->too_big_limit, rte_rdtsc(), rte_get_tsc_hz());
 }
 
-/* Counts the packet that goes into the outbox next. Moves its backend to the same place, for take_back_unsent(). */
-static void count_backend(struct worker *worker, const struct live_table *live, uint32_t lane)
-{
-	struct burst *burst = &worker->burst;
-	uint32_t backend = burst->backend[lane];
-
-	if (!WATCHES_BACKENDS)
-		return;
-
-	counters_add(&count_rows_of(&live->counts.backends, BACKEND_FORWARDED, worker->index)[backend], 1);
-	burst->backend[worker->outbox.count] = backend;
-}
-
 static void count_refusal(struct counters *counters, uint8_t refusal)
 {
 	if (refusal == TOO_BIG_LIMITED)
@@ -115,8 +103,8 @@ INLINE void finish_lane(struct worker *worker, const struct flow_path *path, con
 
 	if (likely(verdict == VERDICT_FORWARDED || verdict == VERDICT_ANSWERED_TOO_BIG)) {
 		if (likely(mbuf_commit(mbuf, burst->out[lane], burst->out_size[lane], path->segments_allowed))) {
-			if (verdict == VERDICT_FORWARDED)
-				count_backend(worker, live, lane);
+			/* Moved to the place of the packet in the outbox, for count_backends(). */
+			burst->backend[worker->outbox.count] = burst->backend[lane];
 			outbox_put(&worker->outbox, mbuf, verdict, live->slot[burst->table[lane]]);
 		} else {
 			burst->verdict[lane] = VERDICT_DROP_NO_BUFFER; /* for the tap */
@@ -147,88 +135,70 @@ static bool all_forwarded(const struct burst *burst)
 	return others == VERDICT_FORWARDED;
 }
 
-/*
- * Backends are counted before their packets are sent, which is a cycle cheaper than afterwards. This function corrects
- * the counts for the `count` packets of the outbox if only the first `sent` of them were accepted.
- */
-static void take_back_unsent(struct worker *worker, const struct live_table *live, uint16_t sent, uint16_t count)
-{
-	uint64_t *backends = count_rows_of(&live->counts.backends, BACKEND_FORWARDED, worker->index);
-
-	for (uint16_t i = sent; i < count; i++)
-		if (worker->outbox.outcomes[i].verdict == VERDICT_FORWARDED)
-			counters_add(&backends[worker->burst.backend[i]], UINT64_MAX);
-}
-
-/* Returns a number below `count`. */
-static uint32_t choose(uint64_t random, uint32_t count)
-{
-	return (uint32_t)((random >> 32) * count >> 32);
-}
-
-/* Prefetches the counter that sample_bytes() needs if all packets are forwarded and sent. With many backends, it is seldom in a cache. */
-static void prefetch_sample(const struct worker *worker, const struct live_table *live, uint64_t random)
-{
-	const struct burst *burst = &worker->burst;
-
-	__builtin_prefetch(&count_rows_of(&live->counts.backends, BACKEND_BYTES,
-				   worker->index)[burst->backend[choose(random, burst->count)]],
-		1);
-}
-
 static uint64_t next_random(struct worker *worker)
 {
 	worker->random = worker->random * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
 	return worker->random;
 }
 
-/*
- * Adds the bytes of `sent` packets to the backend of one of them, chosen at random. Over many bursts each backend gets
- * the bytes of its packets. Counting all of them would take each packet almost a cycle. outcomes: NULL if all are forwarded.
- */
-static void sample_bytes(struct worker *worker, const struct live_table *live, const struct outcome *outcomes,
-	const uint32_t *sizes, uint16_t sent, uint64_t random)
+static bool is_busy(const struct worker *worker)
 {
-	uint32_t at = choose(random, sent);
+	return worker->counters.polls - worker->last_empty >= worker->busy_after;
+}
 
-	if (likely(!outcomes || outcomes[at].verdict == VERDICT_FORWARDED))
-		counters_add(
-			&count_rows_of(&live->counts.backends, BACKEND_BYTES, worker->index)[worker->burst.backend[at]],
-			(uint64_t)sizes[at] * sent);
+/* Counts the first `sent` packets for their backends. outcomes: NULL if all are forwarded. */
+static void count_for_backends(const struct worker *worker, const struct live_table *live,
+	const struct outcome *outcomes, const uint32_t *sizes, uint16_t sent, uint64_t random)
+{
+	uint32_t weight = count_backends_weight(is_busy(worker), random);
+
+	if (weight)
+		count_backends(live, worker->index, outcomes, worker->burst.backend, sizes, sent, weight);
+}
+
+/* The end of send_forwarded() for a burst that counts for backends or a bind. */
+static __attribute__((noinline)) void send_counted(struct worker *worker, const struct flow_path *path,
+	const struct live_table *live, struct rte_mbuf **mbufs, uint64_t random)
+{
+	const struct burst *burst = &worker->burst;
+	uint32_t at = bind_sample_place(burst->count, random);
+	struct bind_sample sample = {0};
+	uint16_t sent;
+
+	if (bind_sample_due(burst->count, random))
+		sample = bind_sample_take(mbufs[at], at, burst->count, live->routes);
+	sent = transmit_forwarded(&path->out, mbufs, burst, live, &worker->counters);
+	count_for_backends(worker, live, NULL, burst->out_size, sent, random);
+	if (sample.weight)
+		bind_sample_count(&sample, sent, live, worker->index);
 }
 
 /*
  * Finishes, sends and counts the most frequent kind of burst without the outbox: all packets are forwarded, all mbufs have one
- * segment, and neither a capture nor a sample of binds wants a packet. No packet of such a burst is an exception.
+ * segment, and no capture runs. No packet of such a burst is an exception.
  */
 INLINE void send_forwarded(struct worker *worker, const struct flow_path *path, const struct live_table *live,
 	struct rte_mbuf **mbufs, uint64_t random)
 {
 	const struct burst *burst = &worker->burst;
-	uint64_t *backends = count_rows_of(&live->counts.backends, BACKEND_FORWARDED, worker->index);
 	uint32_t count = burst->count;
-	uint16_t sent;
 
-	__asm__("" : "+r"(backends)); /* otherwise gcc adds the place of this row for each packet */
-	for (uint32_t lane = 0; lane < count; lane++) {
+#pragma GCC unroll 4
+	for (uint32_t lane = 0; lane < count; lane++)
 		mbuf_commit_single(mbufs[lane], burst->out[lane], burst->out_size[lane]);
-		if (WATCHES_BACKENDS)
-			backends[burst->backend[lane]]++; /* the plain store of counters_add(), which gcc 12 compiles to slower code */
-	}
-	sent = transmit_forwarded(&path->out, mbufs, burst, live->slot, &worker->counters);
-	for (uint32_t lane = sent; WATCHES_BACKENDS && lane < count; lane++)
-		backends[burst->backend[lane]]--;
-	if (WATCHES_ALL && likely(sent))
-		sample_bytes(worker, live, NULL, burst->out_size, sent, random);
+	if (WATCHES && unlikely(!is_busy(worker) || bind_sample_due(count, random)))
+		send_counted(worker, path, live, mbufs, random);
+	else
+		transmit_forwarded(&path->out, mbufs, burst, live, &worker->counters);
 }
 
 /* tap: a constant NULL if no capture runs, so that nothing is left of its steps. */
 INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow_path *path,
 	const struct live_table *live, struct rte_mbuf **mbufs, uint16_t count)
 {
-	uint64_t random = WATCHES_ALL ? next_random(worker) : 0;
+	uint64_t random = WATCHES ? next_random(worker) : 0;
 	struct bind_sample sample = {0};
-	uint16_t packets, sent;
+	uint16_t sent;
 	bool writable = load_mbufs(worker, path, mbufs, count);
 
 	prepare(worker, path, live);
@@ -237,12 +207,9 @@ INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow
 	pipeline_run(&worker->pipeline, &worker->burst);
 	if (tap)
 		tap_between(tap, &worker->burst, mbufs);
-	if (WATCHES_ALL)
-		prefetch_sample(worker, live, random);
 	if (worker->burst.general_path)
 		counters_add(&worker->counters.general_path, worker->burst.general_path);
-	if (likely(!tap && writable && all_forwarded(&worker->burst) &&
-		    !(WATCHES_ALL && bind_sample_due(worker->burst.count, random)))) {
+	if (likely(!tap && writable && all_forwarded(&worker->burst))) {
 		send_forwarded(worker, path, live, mbufs, random);
 		return;
 	}
@@ -250,14 +217,11 @@ INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow
 		finish_lane(worker, path, live, lane, mbufs[lane]);
 	if (tap)
 		tap_ready(tap, &worker->burst);
-	packets = worker->outbox.count;
-	if (WATCHES_ALL)
-		sample = bind_sample_take(&worker->outbox, live->routes, random);
+	if (WATCHES)
+		sample = bind_sample_choose(&worker->outbox, live->routes, random);
 	sent = transmit(&path->out, &worker->outbox, &worker->counters);
-	if (WATCHES_BACKENDS && unlikely(sent < packets))
-		take_back_unsent(worker, live, sent, packets);
-	if (WATCHES_ALL && likely(sent))
-		sample_bytes(worker, live, worker->outbox.outcomes, worker->outbox.sizes, sent, random);
+	if (WATCHES)
+		count_for_backends(worker, live, worker->outbox.outcomes, worker->outbox.sizes, sent, random);
 	if (sample.weight)
 		bind_sample_count(&sample, sent, live, worker->index);
 	exceptions_send(&worker->exceptions, &path->exception, &worker->counters);
@@ -274,7 +238,7 @@ static __attribute__((noinline, cold)) void steer_tapped(struct worker *worker, 
 static void steer(struct worker *worker, const struct flow_path *path, const struct live_table *live,
 	struct rte_mbuf **mbufs, uint16_t count)
 {
-	if (WATCHES_ALL && unlikely(worker->tap))
+	if (WATCHES && unlikely(worker->tap))
 		steer_tapped(worker, path, live, mbufs, count);
 	else
 		steer_with(NULL, worker, path, live, mbufs, count);

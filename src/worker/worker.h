@@ -78,6 +78,9 @@ struct worker {
 	uint16_t active_count; /* of paths[]: the first ones, which are on no parked port */
 	uint16_t orders; /* those of worker_shared_orders() that it follows */
 	struct tap *tap; /* of the capture that runs; NULL: none */
+	uint64_t random; /* state of the generator for samples */
+	uint64_t busy_after; /* COUNT_BACKENDS_BUSY, but in the benchmark and in tests */
+	uint64_t last_empty; /* counters.polls after the last iteration that received no packet */
 
 	struct pipeline pipeline;
 	struct too_big_limit too_big_limit; /* of the pipeline */
@@ -85,7 +88,6 @@ struct worker {
 	struct exceptions exceptions;
 	struct burst burst;
 	struct idle idle;
-	uint64_t random; /* state of the generator for samples */
 	struct underlay_notes underlay_notes; /* for the control thread, which takes them */
 	struct counters counters;
 	struct poll_gaps gaps;

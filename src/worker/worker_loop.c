@@ -32,9 +32,11 @@ static uint32_t run_paths(struct worker *worker)
 		count += flow_path_run(worker, &worker->paths[i], live);
 	rte_rcu_qsbr_quiescent(worker->shared->qsbr, worker->index);
 	counters_add(&worker->counters.polls, 1);
-	if (count == 0)
+	if (count == 0) {
 		counters_add(&worker->counters.empty_polls, 1);
-	if (WATCHES_ALL && poll_gaps_due(worker->counters.polls, count))
+		worker->last_empty = worker->counters.polls;
+	}
+	if (WATCHES && poll_gaps_due(worker->counters.polls, count))
 		poll_gaps_take(&worker->gaps, rte_rdtsc(), worker->counters.polls, count);
 	return count;
 }

@@ -92,7 +92,7 @@ class Model:
         if index >= len(self.sizes):
             return {"error": "there is no table with this index"}
         backends = {str(i): {"ip": f"10.{self.generation}.{i // 250}.{i % 250}", "state": "active", "healthy": 1,
-                             "packets": self.packets if i == 0 else 0, "estimated_bytes": 0, "no_next_hop": 4 if i == 1 else 0}
+                             "packets": self.packets if i == 0 else 0, "bytes": 0, "no_next_hop": 4 if i == 1 else 0}
                     for i in range(first, min(first + 32, self.sizes[index]))}
         binds = {str(i): {"bind": bind, "estimated_packets": self.packets if i == 0 else 0, "estimated_bytes": 0}
                  for i, bind in enumerate(self.binds[first:first + 32], first)}

@@ -119,7 +119,7 @@ static struct rte_tel_data *list_backends(const struct live_table *live, uint32_
 		rte_tel_data_add_dict_int(data, "healthy", backend->healthy);
 		rte_tel_data_add_dict_uint(data, "packets",
 			count_rows_sum(&live->counts.backends, BACKEND_FORWARDED, routes_backend(live->routes, index, i)));
-		rte_tel_data_add_dict_uint(data, "estimated_bytes",
+		rte_tel_data_add_dict_uint(data, "bytes",
 			count_rows_sum(&live->counts.backends, BACKEND_BYTES, routes_backend(live->routes, index, i)));
 		rte_tel_data_add_dict_uint(data, "no_next_hop",
 			count_rows_sum(

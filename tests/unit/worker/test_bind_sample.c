@@ -76,7 +76,7 @@ static void check(const struct packet *packet, unsigned bind)
 
 			clear();
 			put(packet, hops, tagged);
-			sample = bind_sample_take(&outbox, live.routes, UINT64_MAX);
+			sample = bind_sample_choose(&outbox, live.routes, UINT64_MAX);
 			bind_sample_count(&sample, 1, &live, 1);
 			for (unsigned i = 0; i < BINDS; i++) {
 				assert_int_equal(packets_of(i), i == bind);
@@ -153,13 +153,13 @@ static void test_a_packet_that_is_not_sent_counts_for_no_bind(void **state)
 
 	(void)state;
 	clear();
-	sample = bind_sample_take(&outbox, live.routes, 0);
+	sample = bind_sample_choose(&outbox, live.routes, 0);
 	bind_sample_count(&sample, 64, &live, 0);
 	put(&packet, 2, false);
-	sample = bind_sample_take(&outbox, live.routes, 0);
+	sample = bind_sample_choose(&outbox, live.routes, 0);
 	bind_sample_count(&sample, 0, &live, 0);
 	outbox.outcomes[0].verdict = VERDICT_ANSWERED_TOO_BIG;
-	sample = bind_sample_take(&outbox, live.routes, 0);
+	sample = bind_sample_choose(&outbox, live.routes, 0);
 	bind_sample_count(&sample, 1, &live, 0);
 	assert_int_equal(packets_of(FIRST), 0);
 	assert_int_equal(bytes_of(FIRST), 0);
@@ -189,7 +189,7 @@ static void run(unsigned rounds, unsigned count, unsigned accepted, uint64_t pac
 			bytes[bind] += i < accepted ? mbufs[i].pkt_len : 0;
 		}
 		random = random * 6364136223846793005u + 1442695040888963407u;
-		sample = bind_sample_take(&outbox, live.routes, random);
+		sample = bind_sample_choose(&outbox, live.routes, random);
 		bind_sample_count(&sample, accepted, &live, round % 2);
 	}
 }
@@ -224,7 +224,7 @@ static void test_binds_of_90_and_10_percent_are_estimated_within_the_expected_er
 		run(600000 / count, count, accepted, packets, bytes);
 		for (unsigned bind = FIRST; bind <= RANGE; bind++) {
 			int64_t error = (int64_t)(packets_of(bind) - packets[bind]);
-			uint64_t every = count < BIND_SAMPLE_MANY ? 1 : BIND_SAMPLE_EVERY;
+			uint64_t every = count < BIND_SAMPLE_MANY ? 1 : SAMPLE_EVERY;
 
 			assert_true((uint64_t)(error * error) <= 9 * every * count * count / accepted * packets[bind]);
 			assert_int_equal(bytes_of(bind), packets_of(bind) * (bytes[bind] / packets[bind]));

@@ -58,7 +58,8 @@ static void test_frames_of_several_tables_are_counted_for_each_table(void **stat
 /* A burst of frames of several tables to a port that accepts `accepted` of them, or to a ring. */
 static void send_forwarded_burst(struct rte_ring *ring, uint16_t accepted, struct counters *counters)
 {
-	static const uint16_t slots[TABLE_MAX_TABLES] = {3, 7};
+	static struct routes routes = {.set = {.count = 2}};
+	static const struct live_table live = {.routes = &routes, .slot = {3, 7}};
 	static struct burst burst = {.count = 4, .table = {0, 1, 0, 1}};
 	const struct queue queue = {.port = PORT, .ring = ring};
 	struct rte_mbuf *mbufs[4];
@@ -68,7 +69,7 @@ static void send_forwarded_burst(struct rte_ring *ring, uint16_t accepted, struc
 		burst.out_size[i] = FRAME_SIZE + i;
 	}
 	room = accepted;
-	assert_int_equal(transmit_forwarded(&queue, mbufs, &burst, slots, counters), accepted);
+	assert_int_equal(transmit_forwarded(&queue, mbufs, &burst, &live, counters), accepted);
 }
 
 static void test_forwarded_bursts_of_several_tables_are_counted_for_each_table(void **state)
