@@ -18,11 +18,9 @@ import importlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 import pytest
 
