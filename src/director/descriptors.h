@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Finds the file descriptors of receive queues of the drivers af_packet, af_xdp and tap. DPDK has no function that returns them,
- * so they are searched for among the open file descriptors of the process. Main thread only.
+ * so they are searched for among the open file descriptors of the process. Main thread, then the thread of port_recovery.
  */
 #ifndef GLB_DIRECTOR_DESCRIPTORS_H
 #define GLB_DIRECTOR_DESCRIPTORS_H
