@@ -231,20 +231,41 @@ static bool add_levels(struct builder *builder, uint8_t family, unsigned length)
 	return true;
 }
 
+/* Returns whether page `number` is the same as page `number` - 1 in each map. */
+static bool pages_repeat(const struct portmap *portmap, uint32_t number)
+{
+	const uint16_t *page = portmap->maps + number;
+	bool repeat = number > 0;
+
+	for (uint32_t map = 0; repeat && map < portmap->map_count; map++, page += PORTMAP_PAGE_PORTS)
+		repeat = page[0] == page[-1];
+	return repeat;
+}
+
 /* Makes the flat copy. Without memory for it, packets only take longer. */
 static void flatten(struct portmap *portmap, const struct portmap_limits *limits)
 {
-	size_t entries = (size_t)portmap->map_count * PORTMAP_FLAT_STRIDE;
+	uint32_t maps = portmap->map_count;
+	size_t size = (size_t)maps * PORTMAP_PAGE_PORTS; /* entries for the ports of a page */
+	uint16_t *to;
 
-	if (portmap->map_count > limits->flat_maps)
+	if (maps > limits->flat_maps)
 		return;
-	portmap->flat = big_alloc((entries + 1) * sizeof(*portmap->flat));
-	for (size_t at = 0; portmap->flat && at < (size_t)portmap->map_count * PORTMAP_PAGE_PORTS; at++)
-		memcpy(portmap->flat + at / PORTMAP_PAGE_PORTS * PORTMAP_FLAT_STRIDE +
-				at % PORTMAP_PAGE_PORTS * PORTMAP_PAGE_PORTS,
-			portmap->pages + (size_t)portmap->maps[at] * PORTMAP_PAGE_PORTS,
-			PORTMAP_PAGE_PORTS * sizeof(*portmap->flat));
-	portmap->memory += portmap->flat ? entries * sizeof(*portmap->flat) : 0;
+	portmap->flat = to = big_alloc((size * PORTMAP_PAGE_PORTS + 1) * sizeof(*to));
+	for (uint32_t number = 0; to && number < PORTMAP_PAGE_PORTS; number++, to += size) {
+		if (pages_repeat(portmap, number)) {
+			memcpy(to, to - size, size * sizeof(*to));
+			continue;
+		}
+		for (uint32_t map = 0; map < maps; map++) {
+			size_t page = portmap->maps[map * PORTMAP_PAGE_PORTS + number];
+			const uint16_t *from = portmap->pages + page * PORTMAP_PAGE_PORTS;
+
+			for (uint32_t port = 0; port < PORTMAP_PAGE_PORTS; port++)
+				to[port * maps + map] = from[port];
+		}
+	}
+	portmap->memory += portmap->flat ? size * PORTMAP_PAGE_PORTS * sizeof(*to) : 0;
 }
 
 static bool build(struct builder *builder, struct port_pages *pages)
@@ -356,7 +377,7 @@ int portmap_find(
 	uint16_t entry;
 
 	if (portmap->flat) {
-		entry = portmap->flat[map * PORTMAP_FLAT_STRIDE + port];
+		entry = portmap->flat[(size_t)port * portmap->map_count + map];
 	} else {
 		size_t page = portmap->maps[map * PORTMAP_PAGE_PORTS + port / PORTMAP_PAGE_PORTS];
 

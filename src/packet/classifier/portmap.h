@@ -24,12 +24,6 @@
 #define PORTMAP_FLAT_MAPS  256 /* 32 MB */
 #define PORTMAP_PAGE_PORTS 256 /* ports in a page, and pages in a port map */
 
-/*
- * Entries from one map to the next in the flat copy, 33 cache lines more than the ports take. Without these, which nothing
- * reads, the entries of one port in all maps would compete for the same few lines of a cache.
- */
-#define PORTMAP_FLAT_STRIDE (65536 + 33 * 32)
-
 #define PORTMAP_CONSTANTS 2 /* port maps, and pages, whose entries are all the same; the others come from binds */
 
 /* An entry of a page is the table index + 1, PORTMAP_NONE if no bind matches, or PORTMAP_MISFIT. */
@@ -83,7 +77,10 @@ struct portmap {
 	 */
 	uint16_t *maps;
 	uint16_t *pages;
-	/* A copy of all maps that saves a lookup: flat[map * PORTMAP_FLAT_STRIDE + port] is an entry. NULL: there are too many maps. */
+	/*
+	 * A copy of all maps that saves a lookup: flat[port * map_count + map] is an entry. The entries of a port lie side by
+	 * side, because most packets go to few ports of many maps. NULL: there are too many maps.
+	 */
 	uint16_t *flat;
 	uint32_t map_count, page_count;
 	uint32_t misfits; /* prefixes with a port that has PORTMAP_MISFIT */

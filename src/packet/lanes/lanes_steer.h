@@ -110,20 +110,21 @@ INLINE void find_v6(const struct portmap *portmap, const struct lanes *lanes, ui
 INLINE void load_entries(
 	const struct portmap *portmap, const uint32_t *ports, const uint32_t maps[BLOCK], uint32_t entry[BLOCK])
 {
+	const uint16_t *flat = portmap->flat;
+	const uint32_t map_count = portmap->map_count;
 	uint32_t at[BLOCK], page[BLOCK];
 
 #if WIDE == 1
-	if (portmap->flat) {
+	if (flat) {
 		EACH (i)
-			entry[i] =
-				portmap->flat[maps[i] * PORTMAP_FLAT_STRIDE + __builtin_bswap16((uint16_t)(ports[i] >> 16))];
+			entry[i] = flat[__builtin_bswap16((uint16_t)(ports[i] >> 16)) * map_count + maps[i]];
 		return;
 	}
 #endif
-	if (portmap->flat) {
+	if (flat) {
 		EACH (i)
-			at[i] = maps[i] * PORTMAP_FLAT_STRIDE + swap16(ports[i] >> 16);
-		gather_u16(portmap->flat, at, entry);
+			at[i] = swap16(ports[i] >> 16) * map_count + maps[i];
+		gather_u16(flat, at, entry);
 		EACH (i)
 			entry[i] &= 0xffff;
 		return;

@@ -12,7 +12,9 @@
 #include "tests/unit/packets.h"
 #include "tests/unit/twins.h"
 
-/* Fills bursts[number] with packets to 10.77.0.LANE, TCP port 1000 + LANE. */
+static uint16_t first_port = 1000;
+
+/* Fills bursts[number] with packets to 10.77.0.LANE, TCP port first_port + LANE. */
 static void fill_addressed(unsigned number)
 {
 	struct burst *burst = &bursts[number];
@@ -24,7 +26,7 @@ static void fill_addressed(unsigned number)
 
 		snprintf(address, sizeof(address), "10.77.0.%u", lane);
 		packet_ipv4(&packet, "203.0.113.7", address, IPPROTO_TCP);
-		packet_ports(&packet, 20, 4321, (uint16_t)(1000 + lane));
+		packet_ports(&packet, 20, 4321, (uint16_t)(first_port + lane));
 		burst->frame[lane] = rooms[number][lane] + BEFORE;
 		memcpy(burst->frame[lane], packet.bytes, packet.size);
 		burst->headroom[lane] = BEFORE;
@@ -188,6 +190,41 @@ static void test_packets_find_tables_with_large_indices(void **state)
 	routes_free(routes);
 }
 
+/* Every address has its own port map, which names its table for one port. The last packet is for port 65535. */
+static void test_packets_find_their_tables_among_any_number_of_port_maps(void **state)
+{
+	static const uint32_t others[] = {0, 1, PORTMAP_FLAT_MAPS - PORTMAP_CONSTANTS - BURST_MAX};
+
+	(void)state;
+	first_port = (uint16_t)(65536 - BURST_MAX);
+	for (unsigned o = 0; o < sizeof(others) / sizeof(*others); o++) {
+		struct table_set set = {0};
+		struct routes *routes;
+
+		for (uint32_t t = 0; t < 3; t++)
+			handmade_table(&set, 100, 2);
+		for (uint32_t i = 0; i < BURST_MAX + others[o]; i++) {
+			char address[32];
+
+			snprintf(address, sizeof(address), "10.77.0.%u", i);
+			handmade_bind(&set, i % 3, address, TABLE_TCP, (uint16_t)(first_port + i),
+				(uint16_t)(first_port + i));
+		}
+		routes = handmade_routes(&set);
+		assert_non_null(routes->portmap->flat);
+		assert_int_equal(routes->portmap->map_count, PORTMAP_CONSTANTS + BURST_MAX + others[o]);
+		for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
+			if (!isa_usable(isa))
+				continue;
+			compare_addressed(routes, lanes_by_isa[isa], BURST_MAX, &one_next_hop);
+			for (uint32_t lane = 0; lane < BURST_MAX; lane++)
+				assert_int_equal(bursts[1].table[lane], lane % 3);
+		}
+		routes_free(routes);
+	}
+	first_port = 1000;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_the_fast_path_takes_rows_of_each_length),
 		cmocka_unit_test(test_a_reload_changes_the_number_of_hops),
 		cmocka_unit_test(test_packets_find_tables_with_large_indices),
+		cmocka_unit_test(test_packets_find_their_tables_among_any_number_of_port_maps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
