@@ -9,11 +9,11 @@ enum {
 	SLOTS_PER_KEY = 2, /* at least */
 	MAX_TRIES = 1 << 16, /* multipliers to try for a bucket; usually one of the first 12 fits */
 	/*
-	 * Up to SINGLE_KEYS keys first try a single bucket. It has as many slots as the square of their number, up to
-	 * SINGLE_SLOTS.
+	 * Up to SINGLE_KEYS keys first try a single bucket. About one multiplier of 60 fits 64 keys. With half of the slots, it would
+	 * be one of 6000.
 	 */
 	SINGLE_KEYS = 64,
-	SINGLE_SLOTS = 4096,
+	SINGLE_SLOTS_PER_KEY = 8, /* at least */
 	NO_KEY = UINT32_MAX,
 };
 
@@ -119,10 +119,9 @@ static bool build(struct perfect *perfect, const uint32_t *keys, uint32_t count)
 
 bool perfect_build(struct perfect *perfect, const uint32_t *keys, uint32_t count)
 {
-	uint32_t square = count * count < SINGLE_SLOTS ? count * count : SINGLE_SLOTS;
-
 	if (count <= SINGLE_KEYS) {
-		*perfect = (struct perfect){.bucket_shift = 31, .slot_shift = shift_for(square), .single = true};
+		*perfect = (struct perfect){
+			.bucket_shift = 31, .slot_shift = shift_for(count * SINGLE_SLOTS_PER_KEY), .single = true};
 		if (build(perfect, keys, count))
 			return true;
 	}
