@@ -15,6 +15,7 @@ from walk import walk
 INSTALLING = "docs/howto/installing.md"
 FIRST = "docs/howto/first-director.md"
 DIRECTOR, HEALTHCHECK, BIFURCATE = "glb-director.service", "glb-healthcheck.service", "glb-bifurcate.service"
+UNITS = (DIRECTOR, HEALTHCHECK, BIFURCATE, "glb-bifurcate@.service", "glb-bifurcate@.path")
 EDITED = ("/etc/default/glb-director", "/etc/glb/healthcheck.conf")
 TABLES = ("/etc/glb/forwarding_table.json", "/etc/glb/director.conf", "/var/lib/glb/forwarding_table.bin")
 
@@ -51,7 +52,7 @@ def test_repository_is_added_and_the_director_installed(director):
 
 def test_nothing_is_enabled_or_started(director):
     files = director.output("systemctl list-unit-files --no-legend 'glb-*'").splitlines()
-    assert {line.split()[0]: line.split()[1] for line in files} == {unit: "disabled" for unit in (DIRECTOR, HEALTHCHECK, BIFURCATE)}
+    assert {line.split()[0]: line.split()[1] for line in files} == {unit: "disabled" for unit in UNITS}
     assert director.output("systemctl list-units --all --no-legend 'glb-*'") == ""
     assert director.output("systemctl list-units --failed --no-legend") == ""
 
