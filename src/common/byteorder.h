@@ -78,6 +78,11 @@ static inline void store_le16(void *to, uint16_t value)
 	memcpy(to, &value, sizeof(value));
 }
 
+static inline void store_le32(void *to, uint32_t value)
+{
+	memcpy(to, &value, sizeof(value));
+}
+
 static inline void store_le64(void *to, uint64_t value)
 {
 	memcpy(to, &value, sizeof(value));

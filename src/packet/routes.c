@@ -4,10 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/byteorder.h"
 #include "packet/big_alloc.h"
 
 /* Bytes of pairs that stay in the second cache of a core, which has 512 KB to 2 MB, beside the packets. */
 #define NEAR (512 << 10)
+
+/* Bytes of pairs whose bits 32 bits can number. */
+#define MOST ((size_t)1 << 29)
+_Static_assert(TABLE_MAX_TABLES *TABLE_ROWS * sizeof(uint32_t) <= MOST,
+	"the first pairs of all rows fit, with less than 32 bits each");
 
 static uint32_t address_of(const struct table *table, uint16_t backend)
 {
@@ -33,6 +39,12 @@ bool routes_rows_are_distinct(const struct table *table)
 	return distinct;
 }
 
+/* The bytes of this many pairs. */
+static size_t pairs_size(const struct routes *routes, size_t pairs)
+{
+	return pairs * 2 * routes->hop_bits / 8;
+}
+
 /* The pairs that the copy needs for a row of this table. */
 static uint32_t pair_shift(const struct table *table)
 {
@@ -41,7 +53,7 @@ static uint32_t pair_shift(const struct table *table)
 
 /*
  * Decides how many pairs of each row the copy has: all, unless a few tables with many hops would make the copy more than
- * twice as large as the tables need.
+ * twice as large as the tables need, or 32 bits could not number its bits.
  */
 static void choose_pairs(struct routes *routes)
 {
@@ -52,7 +64,7 @@ static void choose_pairs(struct routes *routes)
 		needed += 1u << pair_shift(&set->tables[t]);
 		most = most < pair_shift(&set->tables[t]) ? pair_shift(&set->tables[t]) : most;
 	}
-	if (routes->stride <= ROUTES_SMALL && set->count << most <= 2 * needed)
+	if (set->count << most <= 2 * needed && pairs_size(routes, (size_t)TABLE_ROWS * set->count << most) <= MOST)
 		routes->pair_shift = (uint8_t)most;
 	routes->pairs_whole = routes->pair_shift == most;
 }
@@ -83,33 +95,38 @@ static bool alloc_arrays(struct routes *routes)
 	for (uint32_t t = 0; t < set->count; t++)
 		if (routes->stride < set->tables[t].backend_count)
 			routes->stride = set->tables[t].backend_count;
+	routes->hop_bits = 1;
+	while (1u << routes->hop_bits < routes->stride)
+		routes->hop_bits++;
 	choose_pairs(routes);
 	pairs = place_rows(routes);
+	if (routes->hop_bits < 8 && pairs * 2 <= NEAR)
+		routes->hop_bits = 8; /* bytes are faster, as long as they are near */
+	routes->pairs_far = pairs_size(routes, pairs) > NEAR;
 	routes->address_count = routes->stride * set->count;
 	routes->addresses = calloc(routes->address_count + 1, sizeof(*routes->addresses));
-	if (routes->stride <= ROUTES_SMALL) /* one entry more, because gathers read 4 bytes */
-		routes->pair_bytes = big_alloc((pairs + 1) * sizeof(*routes->pair_bytes));
-	else
-		routes->pair_words = big_alloc(pairs * sizeof(*routes->pair_words));
-	routes->pairs_far = pairs * (routes->pair_bytes ? 2 : 4) > NEAR;
-	return routes->addresses && (routes->pair_bytes || routes->pair_words);
+	routes->pairs = big_alloc(pairs_size(routes, pairs) + ROUTES_LOAD);
+	return routes->addresses && routes->pairs;
 }
 
 static void fill_pairs(struct routes *routes, uint32_t t)
 {
 	const struct routes_table *table = &routes->tables[t];
 	const uint16_t *row = table->rows;
-	size_t at = routes->row_starts[t];
+	uint8_t *to = routes->pairs + pairs_size(routes, routes->row_starts[t]);
+	uint64_t bits = 0;
+	uint32_t count = 0; /* of `bits`; none are left after the last row */
 
 	for (uint32_t r = 0; r < TABLE_ROWS; r++, row += table->row_hops)
-		for (unsigned hop = 0; hop < 2u << routes->pair_shift; hop += 2, at++) {
-			uint16_t first = row[hop < table->row_hops ? hop : 0];
-			uint16_t second = row[hop + 1 < table->row_hops ? hop + 1 : 0];
-
-			if (routes->pair_bytes)
-				routes->pair_bytes[at] = (uint16_t)(first | second << 8);
-			else
-				routes->pair_words[at] = first | (uint32_t)second << 16;
+		for (unsigned hop = 0; hop < 2u << routes->pair_shift; hop++) {
+			bits |= (uint64_t)row[hop < table->row_hops ? hop : 0] << count;
+			count += routes->hop_bits;
+			if (count < 32)
+				continue;
+			store_le32(to, (uint32_t)bits);
+			to += 4;
+			bits >>= 32;
+			count -= 32;
 		}
 }
 
@@ -220,7 +237,6 @@ void routes_free(struct routes *routes)
 	table_set_free(&routes->set);
 	free(routes->addresses);
 	free(routes->sorted);
-	free(routes->pair_bytes);
-	free(routes->pair_words);
+	free(routes->pairs);
 	free(routes);
 }

@@ -18,8 +18,9 @@
 
 _Static_assert(TABLE_MAX_HOPS <= PREBUILT_MAX_HOPS, "the fast path has headers for each row");
 
-/* In a table with at most this many backends, a byte holds a backend index. */
-#define ROUTES_SMALL 256
+/* The fast path loads this many bytes, from the byte in which a pair of hops starts. The first 0, 2, 4 or 6 bits are not its. */
+#define ROUTES_LOAD 4
+_Static_assert(TABLE_MAX_BACKENDS <= 1 << (8 * ROUTES_LOAD - 6) / 2, "one load has the bits of two backend indices");
 
 struct routes_table {
 	const uint8_t *hash_key;
@@ -38,12 +39,12 @@ struct routes {
 	uint32_t stride; /* the number of backends of the largest table, so that the tables lie side by side in the caches */
 	uint32_t address_count; /* of `addresses`, with unused ones */
 	/*
-	 * A copy of all rows, as pairs of hops. A hop is a backend index; the low half of an entry is the first hop of the
-	 * pair. A row has 1 << pair_shift pairs, and where it has fewer hops, its first one takes their place. One of the two
-	 * arrays exists.
+	 * A copy of all rows, as pairs of hops without gaps. A hop is a backend index of hop_bits bits, and the first hop of a
+	 * pair has the lower ones. Pair p starts at bit 2 * hop_bits * p, counted from the lowest bit of the first byte. A row has
+	 * 1 << pair_shift pairs, and where it has fewer hops, its first one takes their place.
 	 */
-	uint16_t *pair_bytes; /* if stride is at most ROUTES_SMALL */
-	uint32_t *pair_words; /* only the first pair of each row */
+	uint8_t *pairs;
+	uint8_t hop_bits;
 	uint8_t pair_shift;
 	bool pairs_whole; /* the copy has all hops of all rows */
 	bool rows_shared; /* some tables have the same rows, and share their copy */

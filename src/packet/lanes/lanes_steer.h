@@ -292,7 +292,7 @@ INLINE void hash_block(const struct routes *routes, const struct message *messag
 }
 #endif
 
-/* The index of a packet's row in routes->pair_bytes or pair_words, unless tables share rows. */
+/* The number of a packet's first pair in routes->pairs, unless tables share rows. */
 INLINE uint32_t pair_at(const struct routes *routes, uint32_t table, uint64_t hash)
 {
 	return (table * TABLE_ROWS + ((uint32_t)hash & 0xffff)) << routes->pair_shift;
@@ -328,16 +328,15 @@ INLINE void prefetch_long_rows(const struct routes *routes, const uint32_t table
  */
 INLINE void prefetch_rows(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK])
 {
-	const uint8_t *pairs =
-		routes->pair_bytes ? (const uint8_t *)routes->pair_bytes : (const uint8_t *)routes->pair_words;
-	const uint32_t size = routes->pair_bytes ? sizeof(*routes->pair_bytes) : sizeof(*routes->pair_words);
+	const uint8_t *pairs = routes->pairs;
+	const uint32_t pair_bits = 2 * routes->hop_bits;
 
 	if (routes->pairs_far && routes->rows_shared)
 		for (uint32_t i = 0; i < BLOCK; i++)
-			__builtin_prefetch(pairs + (size_t)shared_pair_at(routes, tables[i], hash[i]) * size, 0, 2);
+			__builtin_prefetch(pairs + shared_pair_at(routes, tables[i], hash[i]) * pair_bits / 8, 0, 2);
 	else if (routes->pairs_far)
 		for (uint32_t i = 0; i < BLOCK; i++)
-			__builtin_prefetch(pairs + (size_t)pair_at(routes, tables[i], hash[i]) * size, 0, 2);
+			__builtin_prefetch(pairs + pair_at(routes, tables[i], hash[i]) * pair_bits / 8, 0, 2);
 	if (!routes->pairs_whole)
 		prefetch_long_rows(routes, tables, hash);
 }
@@ -353,46 +352,23 @@ INLINE void hash_lanes(const struct routes *routes, const struct message *messag
 	prefetch_rows(routes, tables, hash);
 }
 
-/* Loads pair number `number` of each row as indices in routes->addresses. */
-INLINE void load_indices(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK],
-	uint32_t number, uint32_t first[BLOCK], uint32_t second[BLOCK])
-{
-	uint32_t at[BLOCK], pair[BLOCK];
-
-	EACH (i)
-		at[i] = pair_at(routes, tables[i], hash[i]) + number;
-	if (routes->rows_shared)
-		EACH (i)
-			at[i] = shared_pair_at(routes, tables[i], hash[i]) + number;
-	if (routes->pair_bytes) {
-		gather_u16(routes->pair_bytes, at, pair);
-		EACH (i) {
-			first[i] = tables[i] * routes->stride + (pair[i] & 0xff);
-			second[i] = tables[i] * routes->stride + (pair[i] >> 8 & 0xff);
-		}
-		return;
-	}
-	gather_u32(routes->pair_words, at, pair);
-	EACH (i) {
-		first[i] = tables[i] * routes->stride + (pair[i] & 0xffff);
-		second[i] = tables[i] * routes->stride + (pair[i] >> 16);
-	}
-}
-
-/* Loads the first two hops of each row. backend: the index of the first one in routes->addresses. */
 #if WIDE == 1
+/* Loads pair number `number` of each row. backend: the index of its first hop in routes->addresses. */
 INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK],
-	uint32_t backend[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
+	uint32_t number, uint32_t backend[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
 {
-	const uint32_t *addresses = routes->addresses, *words = routes->pair_words, stride = routes->stride;
-	const uint16_t *bytes = routes->pair_bytes;
+	const uint32_t *addresses = routes->addresses, stride = routes->stride, hop_bits = routes->hop_bits;
+	const uint32_t mask = (1u << hop_bits) - 1;
+	const uint8_t *pairs = routes->pairs;
 
 	EACH (i) {
 		uint32_t start = tables[i] * stride;
-		uint32_t at = routes->rows_shared ? shared_pair_at(routes, tables[i], hash[i])
-						  : pair_at(routes, tables[i], hash[i]);
-		uint32_t one = bytes ? bytes[at] & 0xff : words[at] & 0xffff,
-			 other = bytes ? bytes[at] >> 8 : words[at] >> 16;
+		uint32_t at = number + (routes->rows_shared ? shared_pair_at(routes, tables[i], hash[i])
+							    : pair_at(routes, tables[i], hash[i]));
+		uint32_t bit = at * 2 * hop_bits;
+		uint32_t pair = hop_bits == 8 ? load_le16(pairs + (size_t)at * 2) : load_le32(pairs + bit / 8) >> bit % 8;
+		uint32_t one = hop_bits == 8 ? pair & 0xff : pair & mask;
+		uint32_t other = hop_bits == 8 ? pair >> 8 : pair >> hop_bits & mask;
 
 		backend[i] = start + one;
 		first[i] = addresses[start + one];
@@ -400,27 +376,57 @@ INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK]
 	}
 }
 #else
+/* Loads pair number `number` of each row as indices in routes->addresses. */
+INLINE void load_indices(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK],
+	uint32_t number, uint32_t first[BLOCK], uint32_t second[BLOCK])
+{
+	const uint32_t hop_bits = routes->hop_bits, mask = (1u << hop_bits) - 1;
+	uint32_t at[BLOCK], bit[BLOCK], pair[BLOCK];
+
+	EACH (i)
+		at[i] = pair_at(routes, tables[i], hash[i]) + number;
+	if (routes->rows_shared)
+		EACH (i)
+			at[i] = shared_pair_at(routes, tables[i], hash[i]) + number;
+	if (hop_bits == 8) {
+		gather_u16(routes->pairs, at, pair);
+		EACH (i) {
+			first[i] = tables[i] * routes->stride + (pair[i] & 0xff);
+			second[i] = tables[i] * routes->stride + (pair[i] >> 8 & 0xff);
+		}
+		return;
+	}
+	EACH (i) {
+		bit[i] = at[i] * 2 * hop_bits;
+		at[i] = bit[i] / 8;
+	}
+	gather_u32_at(routes->pairs, at, pair);
+	EACH (i) {
+		pair[i] >>= bit[i] % 8;
+		first[i] = tables[i] * routes->stride + (pair[i] & mask);
+		second[i] = tables[i] * routes->stride + (pair[i] >> hop_bits & mask);
+	}
+}
+
+/* Loads pair number `number` of each row. backend: the index of its first hop in routes->addresses. */
 INLINE void load_pairs(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK],
-	uint32_t backend[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
+	uint32_t number, uint32_t backend[BLOCK], uint32_t first[BLOCK], uint32_t second[BLOCK])
 {
 	uint32_t other[BLOCK];
 
-	load_indices(routes, tables, hash, 0, backend, other);
+	load_indices(routes, tables, hash, number, backend, other);
 	gather_u32(routes->addresses, backend, first);
 	gather_u32(routes->addresses, other, second);
 }
-
 #endif
 
 /* Loads the third and later hops of the copies of rows. Rows with fewer hops have any backend in their place. */
 INLINE void load_later_pairs(const struct routes *routes, struct block *block)
 {
 	for (uint32_t number = 1; number < 1u << routes->pair_shift; number++) {
-		uint32_t first[BLOCK], second[BLOCK], even[BLOCK], odd[BLOCK];
+		uint32_t unused[BLOCK], even[BLOCK], odd[BLOCK];
 
-		load_indices(routes, block->table, block->hash, number, first, second);
-		gather_u32(routes->addresses, first, even);
-		gather_u32(routes->addresses, second, odd);
+		load_pairs(routes, block->table, block->hash, number, unused, even, odd);
 		EACH (i)
 			block->later[number - 1][i] = even[i] | (uint64_t)odd[i] << 32;
 	}
@@ -448,7 +454,7 @@ INLINE void find_hops(const struct routes *routes, struct block *block)
 {
 	uint32_t any_later = 0;
 
-	load_pairs(routes, block->table, block->hash, block->backend, block->hops[0], block->hops[1]);
+	load_pairs(routes, block->table, block->hash, 0, block->backend, block->hops[0], block->hops[1]);
 	if (routes->pairs_only) {
 		EACH (i)
 			block->hop_count[i] = 2;
@@ -474,7 +480,7 @@ INLINE void find_alternative_hops(const struct routes *routes, struct block *blo
 {
 	uint32_t unused[BLOCK], third[BLOCK], fourth[BLOCK];
 
-	load_pairs(routes, block->table, block->alt_hash, unused, third, fourth);
+	load_pairs(routes, block->table, block->alt_hash, 0, unused, third, fourth);
 	EACH (i)
 		block->eligible[i] &= block->hop_count[i] <= 2;
 	EACH (i) {

@@ -79,6 +79,18 @@ INLINE void gather_u16(const void *base, const uint32_t index[BLOCK], uint32_t o
 }
 
 #if WIDE > 1
+/* Loads 4 bytes from each offset, at any alignment. */
+INLINE void gather_u32_at(const void *base, const uint32_t offset[BLOCK], uint32_t out[BLOCK])
+{
+#if defined(__AVX512F__)
+	_mm512_storeu_si512(out, _mm512_i32gather_epi32(_mm512_loadu_si512(offset), base, 1));
+#else
+	for (int i = 0; i < BLOCK; i += 8)
+		_mm256_storeu_si256((__m256i *)(out + i),
+			_mm256_i32gather_epi32(base, _mm256_loadu_si256((const __m256i *)(offset + i)), 1));
+#endif
+}
+
 /*
  * Loads four 64-bit words of each frame of a block, and transposes them: word w of frame i goes to out[w][i].
  */

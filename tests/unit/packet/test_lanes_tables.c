@@ -225,6 +225,83 @@ static void test_packets_find_their_tables_among_any_number_of_port_maps(void **
 	first_port = 1000;
 }
 
+/* Returns a source address, in network order, whose packets get this row of a table. */
+static uint32_t find_source(uint32_t table, uint32_t row)
+{
+	uint8_t key[SIPHASH_KEY_SIZE];
+	uint32_t source = 0;
+
+	memset(key, (int)table, sizeof(key)); /* as in handmade_table() */
+	while ((siphash(key, &source, sizeof(source)) & 0xffff) != row)
+		source++;
+	return source;
+}
+
+/* Compares both paths. With these sources, lane 0 gets the first row of the last table, and lane 1 its last row. */
+static void compare_first_and_last_row(const struct routes *routes, const uint32_t sources[2], lanes_fn *fast)
+{
+	const struct steering_config steering = {.hash_fields = STEERING_SOURCE_ADDRESS, .outbound_mtu = 1500};
+	const uint32_t t = routes->set.count - 1;
+	const struct table *table = &routes->set.tables[t];
+	const uint32_t rows[2] = {0, TABLE_ROWS - 1};
+
+	for (unsigned b = 0; b < 2; b++) {
+		struct pipeline pipeline = {
+			.routes = routes, .next_hops = &one_next_hop, .steering = &steering, .fast = b ? fast : NULL};
+
+		fill_addressed(b);
+		for (uint32_t lane = 0; lane < BURST_MAX; lane++) {
+			uint32_t source = lane < 2 ? sources[lane] : lane * 2654435761u;
+
+			memcpy(bursts[b].frame[lane] + 26, &source, sizeof(source));
+		}
+		pipeline_run(&pipeline, &bursts[b]);
+	}
+	assert_int_equal(bursts[1].general_path, 0);
+	for (uint32_t lane = 0; lane < BURST_MAX; lane++)
+		assert_same_lane(lane);
+	for (uint32_t lane = 0; lane < 2; lane++)
+		assert_int_equal(bursts[1].backend[lane], routes_backend(routes, t, rows[lane] % table->backend_count));
+}
+
+/* Packets are for the last table. No two of its backends have the same address. */
+static struct routes *make_numbered_routes(uint32_t tables, uint32_t backends, uint8_t hops)
+{
+	struct table_set set = {0};
+
+	for (uint32_t t = 0; t < tables; t++)
+		handmade_table(&set, backends, hops);
+	for (uint32_t i = 0; i < backends; i++) {
+		uint32_t address = htonl(0x0a000000 + i);
+
+		set.tables[tables - 1].backends[i].addr = netaddr_from_bytes(NETADDR_V4, &address);
+	}
+	handmade_bind(&set, tables - 1, "10.77.0.0/24", TABLE_TCP, 1000, 1000 + BURST_MAX);
+	return handmade_routes(&set);
+}
+
+/* Backend indices of each number of bits that a table can need, in few tables and in many. */
+static void test_the_fast_path_finds_backends_of_each_number(void **state)
+{
+	static const uint32_t numbers[] = {1, 2, 3, 4, 5, 16, 17, 32, 33, 64, 65, 128, 129, 256, 257, 512, 513, 1024,
+		1025, 2048, 2049, TABLE_MAX_BACKENDS};
+
+	(void)state;
+	for (uint32_t tables = 1; tables <= 6; tables += 5) {
+		const uint32_t sources[2] = {find_source(tables - 1, 0), find_source(tables - 1, TABLE_ROWS - 1)};
+
+		for (size_t n = 0; n < sizeof(numbers) / sizeof(*numbers); n++)
+			for (uint8_t hops = 2; hops <= 6 && (hops == 2 || hops <= numbers[n]); hops += 2) {
+				struct routes *routes = make_numbered_routes(tables, numbers[n], hops);
+
+				for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++)
+					if (isa_usable(isa))
+						compare_first_and_last_row(routes, sources, lanes_by_isa[isa]);
+				routes_free(routes);
+			}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +310,7 @@ int main(void)
 		cmocka_unit_test(test_a_reload_changes_the_number_of_hops),
 		cmocka_unit_test(test_packets_find_tables_with_large_indices),
 		cmocka_unit_test(test_packets_find_their_tables_among_any_number_of_port_maps),
+		cmocka_unit_test(test_the_fast_path_finds_backends_of_each_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

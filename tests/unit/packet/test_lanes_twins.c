@@ -160,7 +160,8 @@ static int set_up(void **state)
 	worlds[5] = make_repeating_world();
 	worlds[6] = make_misfit_world();
 	worlds[7] = make_sharing_world();
-	assert_true(worlds[0]->pair_bytes && worlds[3]->pair_bytes && worlds[4]->pair_words);
+	assert_true(worlds[0]->hop_bits == 8 && worlds[1]->hop_bits == 7 && worlds[3]->hop_bits == 8);
+	assert_true(worlds[4]->hop_bits == 9 && worlds[7]->hop_bits == 7);
 	assert_true(worlds[1]->pairs_whole && !worlds[1]->pairs_only && !worlds[1]->rows_shared);
 	assert_true(!worlds[7]->pairs_whole && worlds[7]->rows_shared);
 	for (unsigned i = 0; i < SEEDS; i++) {

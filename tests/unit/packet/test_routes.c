@@ -110,6 +110,17 @@ static uint32_t hop_of(const struct table *table, uint32_t row, uint32_t hop)
 	return (row + (hop < table->row_hops ? hop : 0)) % table->backend_count;
 }
 
+/* Hop 0 or 1 of a pair. The first hop has the lower bits, and the first pair the lower bits of the first byte. */
+static uint32_t stored_hop(const struct routes *routes, size_t pair, uint32_t hop)
+{
+	size_t start = (2 * pair + hop) * routes->hop_bits;
+	uint32_t value = 0;
+
+	for (size_t bit = start; bit < start + routes->hop_bits; bit++)
+		value |= (uint32_t)(routes->pairs[bit / 8] >> bit % 8 & 1) << (bit - start);
+	return value;
+}
+
 static void assert_pairs(const struct routes *routes)
 {
 	for (uint32_t t = 0; t < routes->set.count; t++) {
@@ -118,32 +129,55 @@ static void assert_pairs(const struct routes *routes)
 
 		for (uint32_t row = 0; row < TABLE_ROWS; row++)
 			for (uint32_t hop = 0; hop < 2u << routes->pair_shift; hop += 2, at++) {
-				uint32_t first = hop_of(table, row, hop), second = hop_of(table, row, hop + 1);
-
-				assert_true(routes->pair_bytes ? routes->pair_bytes[at] == (first | second << 8)
-							       : routes->pair_words[at] == (first | second << 16));
+				assert_int_equal(stored_hop(routes, at, 0), hop_of(table, row, hop));
+				assert_int_equal(stored_hop(routes, at, 1), hop_of(table, row, hop + 1));
 			}
 	}
 }
 
-/* With many backends in a table, the pairs have the first two hops of every row. */
+/* The copy of more than 512 KB has as many bits for a hop as the largest table needs. */
 static void test_pairs_are_the_rows(void **state)
 {
-	static const uint32_t backends[] = {2, 256, 257, TABLE_MAX_BACKENDS};
+	static const struct {
+		uint32_t backends, bits;
+	} sizes[] = {{2, 1}, {3, 2}, {4, 2}, {5, 3}, {16, 4}, {17, 5}, {64, 6}, {65, 7}, {256, 8}, {257, 9}, {1024, 10},
+		{1025, 11}, {TABLE_MAX_BACKENDS, 12}};
 
 	(void)state;
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		struct table_set set = {0};
 		struct routes *routes;
 
-		for (uint32_t t = 0; t < 17; t++) /* more than 65536 backends if they are the most */
-			handmade_table(&set, t ? backends[i] : 2, (uint8_t)(1 + t % 4));
+		for (uint32_t t = 0; t < 5; t++)
+			handmade_table(&set, t == 4 ? sizes[i].backends : 2, (uint8_t)(1 + t % 4));
 		routes = handmade_routes(&set);
-		assert_int_equal(routes->pair_bytes != NULL, backends[i] <= 256);
-		assert_int_equal(routes->pair_words != NULL, backends[i] > 256);
-		assert_int_equal(routes->pairs_whole, backends[i] <= 256);
+		assert_int_equal(routes->hop_bits, sizes[i].bits);
+		assert_true(routes->pairs_whole);
 		assert_pairs(routes);
 		routes_free(routes);
+	}
+}
+
+/* Bytes are faster, if they fit near. */
+static void test_a_hop_has_a_byte_while_the_copy_is_small(void **state)
+{
+	(void)state;
+	for (uint32_t tables = 1; tables <= 5; tables++) {
+		static const uint32_t backends[] = {1, 64, 256, 257};
+		static const uint32_t bits[][2] = {{8, 1}, {8, 6}, {8, 8}, {9, 9}};
+
+		for (unsigned i = 0; i < 4; i++) {
+			struct table_set set = {0};
+			struct routes *routes;
+
+			for (uint32_t t = 0; t < tables; t++)
+				handmade_table(&set, backends[i], 2);
+			routes = handmade_routes(&set);
+			assert_int_equal(routes->hop_bits, bits[i][tables == 5]);
+			assert_int_equal(routes->pairs_far, tables * 16 * bits[i][tables == 5] > 512);
+			assert_pairs(routes);
+			routes_free(routes);
+		}
 	}
 }
 
@@ -226,6 +260,7 @@ int main(void)
 		cmocka_unit_test(test_rows_with_an_address_twice_are_detected),
 		cmocka_unit_test(test_only_rows_of_two_different_hops_are_pairs),
 		cmocka_unit_test(test_pairs_are_the_rows),
+		cmocka_unit_test(test_a_hop_has_a_byte_while_the_copy_is_small),
 		cmocka_unit_test(test_pairs_have_all_hops_unless_few_tables_need_them),
 		cmocka_unit_test(test_tables_with_the_same_rows_share_their_pairs),
 		cmocka_unit_test(test_routes_may_have_no_tables),
