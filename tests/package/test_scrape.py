@@ -23,7 +23,7 @@ TIMED_OUT = 28  # exit code of curl
 @pytest.fixture(scope="module")
 def director(machines, network):
     """A director of first-director.md, and the addresses of monitoring.md on the link to the router."""
-    made = machines("director", unified=True)
+    made = machines("scraped", unified=True)
     plug_director(made, network)
     made.run(f"ip address add {OWN}/24 dev eth1")
     network.ip(*(f"addr add {address}/24 dev to-director" for address in (PROMETHEUS, STRANGER)))
