@@ -11,7 +11,7 @@
 #include <rte_malloc.h>
 
 #include "program/log.h"
-#include "worker/count_backends.h"
+#include "worker/sample.h"
 #include "worker/worker.h"
 
 /* The rings of a PLAN_WORK path, to the worker and back. `back` is NULL if the worker transmits everything itself. */
@@ -215,7 +215,7 @@ static struct worker *create(struct director *director, uint16_t index)
 	worker->index = index;
 	worker->lcore = lcore;
 	worker->paths = paths;
-	worker->busy_after = COUNT_BACKENDS_BUSY;
+	worker->busy_after = SAMPLE_BUSY;
 	worker->pipeline.steering = &director->conf.steering;
 	worker->exceptions.limits = &director->exception_limits;
 	worker->pipeline.outer.source_ip = director->conf.outbound_src_ip;

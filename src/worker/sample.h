@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which bursts are sampled. The samples of binds and those of backends are from the same bursts. */
+/*
+ * Which bursts are counted for several tables, for backends and for binds. An lcore that has time left counts each packet of
+ * tables and backends. To a busy lcore this would cost a tenth of its speed, so it counts a few bursts, chosen at random, for all.
+ * The samples of binds are from the same bursts.
+ */
 #ifndef GLB_WORKER_SAMPLE_H
 #define GLB_WORKER_SAMPLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* An lcore is busy if this number of iterations in a row received packets. */
+#define SAMPLE_BUSY 1024
 
 /* One of this number of bursts is sampled. */
 #define SAMPLE_EVERY 64
@@ -16,5 +23,11 @@ static inline bool sample_hit(uint64_t random)
 }
 
 _Static_assert(SAMPLE_EVERY == 1 << 6, "sample_hit() compares the upper 6 bits of 64");
+
+/* Returns how often to count each packet of a burst. busy: the lcore is busy. random: as in sample_hit(). */
+static inline uint32_t sample_weight(bool busy, uint64_t random)
+{
+	return !busy ? 1 : sample_hit(random) ? SAMPLE_EVERY : 0;
+}
 
 #endif

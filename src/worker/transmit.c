@@ -87,20 +87,13 @@ static void count_sent(const struct outbox *outbox, uint16_t sent, struct counte
 static void count_forwarded(
 	const struct burst *burst, const struct live_table *live, uint16_t sent, struct counters *counters)
 {
-	struct counters_table *tables = counters->tables;
 	uint32_t bytes = 0;
 
 	for (uint16_t i = 0; i < sent; i++)
 		bytes += burst->out_size[i];
 	count_verdict(VERDICT_FORWARDED, sent, bytes, counters);
-	if (!WATCHES)
-		return;
-	if (live->routes->set.count > 1) {
-		for (uint16_t i = 0; i < sent; i++)
-			counters_add_packets(&tables[live->slot[burst->table[i]]], 1, burst->out_size[i]);
-	} else {
-		counters_add_packets(&tables[live->slot[0]], sent, bytes);
-	}
+	if (WATCHES && live->routes->set.count == 1)
+		counters_add_packets(&counters->tables[live->slot[0]], sent, bytes);
 }
 
 static void count_unsent(const struct queue *queue, const struct outbox *outbox, uint16_t at, struct counters *counters)

@@ -58,6 +58,7 @@ uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct count
 
 /*
  * The same for the packets of a burst that the pipeline forwards all of, with their finished mbufs, and while no capture runs.
+ * If there are several tables, the caller counts for them what a port has accepted.
  */
 uint16_t transmit_forwarded(const struct queue *queue, struct rte_mbuf **mbufs, const struct burst *burst,
 	const struct live_table *live, struct counters *counters);

@@ -146,29 +146,33 @@ static bool is_busy(const struct worker *worker)
 	return worker->counters.polls - worker->last_empty >= worker->busy_after;
 }
 
-/* Counts the first `sent` packets for their backends. outcomes: NULL if all are forwarded. */
-static void count_for_backends(const struct worker *worker, const struct live_table *live,
-	const struct outcome *outcomes, const uint32_t *sizes, uint16_t sent, uint64_t random)
+/* Counts the first `sent` packets of the burst for their tables, `weight` times. */
+static void count_tables(struct worker *worker, const struct live_table *live, uint16_t sent, uint32_t weight)
 {
-	uint32_t weight = count_backends_weight(is_busy(worker), random);
+	const struct burst *burst = &worker->burst;
 
-	if (weight)
-		count_backends(live, worker->index, outcomes, worker->burst.backend, sizes, sent, weight);
+	for (uint16_t i = 0; i < sent; i++)
+		counters_add_packets(&worker->counters.tables[live->slot[burst->table[i]]], weight,
+			(uint64_t)burst->out_size[i] * weight);
 }
 
-/* The end of send_forwarded() for a burst that counts for backends or a bind. */
+/* The end of send_forwarded() for a burst that counts for more than its port. */
 static __attribute__((noinline)) void send_counted(struct worker *worker, const struct flow_path *path,
 	const struct live_table *live, struct rte_mbuf **mbufs, uint64_t random)
 {
 	const struct burst *burst = &worker->burst;
 	uint32_t at = bind_sample_place(burst->count, random);
+	uint32_t weight = sample_weight(is_busy(worker), random);
 	struct bind_sample sample = {0};
 	uint16_t sent;
 
 	if (bind_sample_due(burst->count, random))
 		sample = bind_sample_take(mbufs[at], at, burst->count, live->routes);
 	sent = transmit_forwarded(&path->out, mbufs, burst, live, &worker->counters);
-	count_for_backends(worker, live, NULL, burst->out_size, sent, random);
+	if (weight && live->routes->set.count > 1 && !path->out.ring)
+		count_tables(worker, live, sent, weight);
+	if (weight)
+		count_backends(live, worker->index, NULL, burst->backend, burst->out_size, sent, weight);
 	if (sample.weight)
 		bind_sample_count(&sample, sent, live, worker->index);
 }
@@ -198,6 +202,7 @@ INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow
 {
 	uint64_t random = WATCHES ? next_random(worker) : 0;
 	struct bind_sample sample = {0};
+	uint32_t weight;
 	uint16_t sent;
 	bool writable = load_mbufs(worker, path, mbufs, count);
 
@@ -220,8 +225,10 @@ INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow
 	if (WATCHES)
 		sample = bind_sample_choose(&worker->outbox, live->routes, random);
 	sent = transmit(&path->out, &worker->outbox, &worker->counters);
-	if (WATCHES)
-		count_for_backends(worker, live, worker->outbox.outcomes, worker->outbox.sizes, sent, random);
+	weight = WATCHES ? sample_weight(is_busy(worker), random) : 0;
+	if (weight)
+		count_backends(live, worker->index, worker->outbox.outcomes, worker->burst.backend,
+			worker->outbox.sizes, sent, weight);
 	if (sample.weight)
 		bind_sample_count(&sample, sent, live, worker->index);
 	exceptions_send(&worker->exceptions, &path->exception, &worker->counters);

@@ -72,7 +72,7 @@ static void send_forwarded_burst(struct rte_ring *ring, uint16_t accepted, struc
 	assert_int_equal(transmit_forwarded(&queue, mbufs, &burst, &live, counters), accepted);
 }
 
-static void test_forwarded_bursts_of_several_tables_are_counted_for_each_table(void **state)
+static void test_forwarded_bursts_are_counted_and_the_caller_counts_for_their_tables(void **state)
 {
 	struct counters counters = {0};
 
@@ -82,10 +82,8 @@ static void test_forwarded_bursts_of_several_tables_are_counted_for_each_table(v
 	assert_int_equal(counters.verdicts[VERDICT_DROP_TX_FULL], 1);
 	assert_int_equal(counters.tx_packets, 3);
 	assert_int_equal(counters.tx_bytes, 3 * FRAME_SIZE + 0 + 1 + 2);
-	assert_int_equal(counters.tables[3].packets, 2);
-	assert_int_equal(counters.tables[3].bytes, 2 * FRAME_SIZE + 0 + 2);
-	assert_int_equal(counters.tables[7].packets, 1);
-	assert_int_equal(counters.tables[7].bytes, FRAME_SIZE + 1);
+	assert_int_equal(counters.tables[3].packets, 0);
+	assert_int_equal(counters.tables[7].packets, 0);
 }
 
 /* The lcore at the other end of the ring counts the frames, so each frame carries its outcome. */
@@ -136,7 +134,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_frames_of_several_tables_are_counted_for_each_table),
-		cmocka_unit_test(test_forwarded_bursts_of_several_tables_are_counted_for_each_table),
+		cmocka_unit_test(test_forwarded_bursts_are_counted_and_the_caller_counts_for_their_tables),
 		cmocka_unit_test(test_forwarded_bursts_go_into_a_ring_with_their_outcomes),
 	};
 

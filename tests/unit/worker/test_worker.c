@@ -17,7 +17,7 @@
 #include <rte_malloc.h>
 
 #include "tests/unit/handmade.h"
-#include "worker/count_backends.h"
+#include "worker/sample.h"
 #include "worker/worker.h"
 
 enum {
@@ -44,6 +44,7 @@ static const uint16_t *script;
 static unsigned polls, polls_done;
 static uint32_t received, sent, most_held;
 static bool bound; /* the frames match a bind */
+static bool two_tables; /* the odd frames match a bind of the second table */
 static bool tagged, chained; /* the frames have a VLAN tag, have two segments */
 static uint64_t taken_for[2]; /* frames that take_few() accepted, by the last byte of their outer destination */
 static uint32_t room; /* frames that the port still accepts in take_few() */
@@ -77,7 +78,7 @@ static struct rte_mbuf *make_frame(uint32_t number)
 	if (bound) {
 		memcpy(frame + 26, &number, sizeof(number));
 		memcpy(frame + 30, (uint8_t[]){192, 0, 2, 9}, 4);
-		frame[37] = 80;
+		frame[37] = two_tables ? 80 + number % 2 : 80;
 	}
 	if (tagged)
 		memcpy(frame + 12, (uint8_t[]){0x81, 0, 0, 7}, 4);
@@ -290,7 +291,7 @@ static void test_a_worker_that_is_always_busy_counts_some_bursts_for_all(void **
 		found[i] = QUEUE_BURST;
 	worker.busy_after = 0;
 	run_bound(found, RTE_DIM(found), frames);
-	worker.busy_after = COUNT_BACKENDS_BUSY;
+	worker.busy_after = SAMPLE_BUSY;
 	assert_int_equal(taken_for[0] + taken_for[1], frames);
 	assert_int_equal(worker.counters.tables[0].packets, frames);
 	for (uint32_t i = 0; i < 2; i++) {
@@ -300,6 +301,54 @@ static void test_a_worker_that_is_always_busy_counts_some_bursts_for_all(void **
 		assert_int_equal(packets % SAMPLE_EVERY, 0);
 		assert_int_equal(count_rows_sum(&live.counts.backends, BACKEND_BYTES, i), packets * SENT_SIZE);
 	}
+}
+
+/* A table of frames with even numbers, and one of frames with odd numbers. */
+static void use_two_tables(bool use)
+{
+	static struct routes *one;
+	struct table_set set = {0};
+
+	two_tables = use;
+	if (!use) {
+		routes_free(routes);
+		live.routes = routes = one;
+		return;
+	}
+	for (uint32_t t = 0; t < 2; t++) {
+		handmade_table(&set, 2, 2);
+		handmade_bind(&set, t, "192.0.2.9", TABLE_TCP, (uint16_t)(80 + t), (uint16_t)(80 + t));
+	}
+	one = routes;
+	live.routes = routes = handmade_routes(&set);
+	live.slot[1] = 5;
+}
+
+static void test_frames_are_counted_for_their_tables_exactly_if_there_is_time(void **state)
+{
+	static uint16_t found[MOST_FRAMES / QUEUE_BURST];
+	const uint16_t burst[] = {QUEUE_BURST, 0};
+	const struct counters_table *tables = worker.counters.tables;
+
+	(void)state;
+	use_two_tables(true);
+	run_bound(burst, 2, 21);
+	assert_int_equal(tables[0].packets, 11);
+	assert_int_equal(tables[0].bytes, 11 * SENT_SIZE);
+	assert_int_equal(tables[5].packets, 10);
+	assert_int_equal(tables[5].bytes, 10 * SENT_SIZE);
+	for (unsigned i = 0; i < RTE_DIM(found); i++)
+		found[i] = QUEUE_BURST;
+	worker.busy_after = 0;
+	run_bound(found, RTE_DIM(found), MOST_FRAMES);
+	worker.busy_after = SAMPLE_BUSY;
+	assert_int_equal(worker.counters.verdicts[VERDICT_FORWARDED], MOST_FRAMES);
+	for (uint32_t slot = 0; slot <= 5; slot += 5) {
+		assert_in_range(tables[slot].packets, MOST_FRAMES / 2 * 7 / 10, MOST_FRAMES / 2 * 13 / 10);
+		assert_int_equal(tables[slot].packets % (SAMPLE_EVERY * QUEUE_BURST / 2), 0);
+		assert_int_equal(tables[slot].bytes, tables[slot].packets * SENT_SIZE);
+	}
+	use_two_tables(false);
 }
 
 /* Of the bursts, those before and after the busy time are counted exactly. The others only add multiples of a burst. */
@@ -315,7 +364,7 @@ static void test_a_worker_counts_exactly_until_it_is_busy_and_after_an_empty_pol
 	found[RTE_DIM(found) - 1] = 0;
 	worker.busy_after = 8;
 	run_bound(found, RTE_DIM(found), RTE_DIM(found) * QUEUE_BURST);
-	worker.busy_after = COUNT_BACKENDS_BUSY;
+	worker.busy_after = SAMPLE_BUSY;
 	assert_true(counted(BACKEND_FORWARDED) > 8 * QUEUE_BURST + 11);
 	assert_int_equal(counted(BACKEND_FORWARDED) % (SAMPLE_EVERY * QUEUE_BURST), 7 * QUEUE_BURST + 11);
 }
@@ -680,7 +729,7 @@ static int set_up(void **state)
 		.pool = pool,
 		.rx_mac = &mac,
 		.tx_mac = &mac};
-	worker = (struct worker){.shared = &shared, .path_count = 1, .paths = &path, .busy_after = COUNT_BACKENDS_BUSY};
+	worker = (struct worker){.shared = &shared, .path_count = 1, .paths = &path, .busy_after = SAMPLE_BUSY};
 	worker.pipeline.steering = &steering;
 	worker.pipeline.fast = lanes_plain;
 	return 0;
@@ -722,6 +771,7 @@ int main(void)
 		cmocka_unit_test(test_each_flow_path_uses_the_next_hop_and_source_mac_of_its_port),
 		cmocka_unit_test(test_frames_without_next_hop_are_dropped_and_counted_for_their_backend),
 		cmocka_unit_test(test_a_worker_that_is_always_busy_counts_some_bursts_for_all),
+		cmocka_unit_test(test_frames_are_counted_for_their_tables_exactly_if_there_is_time),
 		cmocka_unit_test(test_a_worker_counts_exactly_until_it_is_busy_and_after_an_empty_poll),
 		cmocka_unit_test(test_empty_polls_are_counted_and_others_not),
 	};
