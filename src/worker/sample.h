@@ -10,8 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An lcore is busy if this number of iterations in a row received packets. */
-#define SAMPLE_BUSY 1024
+/*
+ * An lcore is busy if in each of SAMPLE_BUSY iterations some queue gave SAMPLE_FULL packets or more. These are few iterations,
+ * because an lcore at its limit does not keep up while it counts every packet, and the packets in excess must fit the queue.
+ */
+#define SAMPLE_BUSY 16
+#define SAMPLE_FULL 32
 
 /* One of this number of bursts is sampled. */
 #define SAMPLE_EVERY 64

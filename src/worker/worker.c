@@ -143,7 +143,7 @@ static uint64_t next_random(struct worker *worker)
 
 static bool is_busy(const struct worker *worker)
 {
-	return worker->counters.polls - worker->last_empty >= worker->busy_after;
+	return worker->counters.polls - worker->last_short >= worker->busy_after;
 }
 
 /* Counts the first `sent` packets of the burst for their tables, `weight` times. */

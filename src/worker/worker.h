@@ -80,7 +80,7 @@ struct worker {
 	struct tap *tap; /* of the capture that runs; NULL: none */
 	uint64_t random; /* state of the generator for samples */
 	uint64_t busy_after; /* SAMPLE_BUSY, but in the benchmark and in tests */
-	uint64_t last_empty; /* counters.polls after the last iteration that received no packet */
+	uint64_t last_short; /* counters.polls after the last iteration in which no queue gave SAMPLE_FULL packets */
 
 	struct pipeline pipeline;
 	struct too_big_limit too_big_limit; /* of the pipeline */

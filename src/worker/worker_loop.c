@@ -5,6 +5,7 @@
 #include <rte_cycles.h>
 #include <rte_pause.h>
 
+#include "worker/sample.h"
 #include "worker/worker.h"
 
 static bool holds_packets(const struct flow_path *path)
@@ -27,15 +28,20 @@ static uint32_t run_paths(struct worker *worker)
 {
 	const struct live_table *live = worker_shared_live(worker->shared);
 	uint32_t count = 0;
+	bool full = false;
 
-	for (uint16_t i = 0; i < worker->active_count; i++)
-		count += flow_path_run(worker, &worker->paths[i], live);
+	for (uint16_t i = 0; i < worker->active_count; i++) {
+		uint16_t received = flow_path_run(worker, &worker->paths[i], live);
+
+		count += received;
+		full |= received >= SAMPLE_FULL;
+	}
 	rte_rcu_qsbr_quiescent(worker->shared->qsbr, worker->index);
 	counters_add(&worker->counters.polls, 1);
-	if (count == 0) {
+	if (count == 0)
 		counters_add(&worker->counters.empty_polls, 1);
-		worker->last_empty = worker->counters.polls;
-	}
+	if (!full)
+		worker->last_short = worker->counters.polls;
 	if (WATCHES && poll_gaps_due(worker->counters.polls, count))
 		poll_gaps_take(&worker->gaps, rte_rdtsc(), worker->counters.polls, count);
 	return count;

@@ -142,7 +142,7 @@ static void run_worker(const uint16_t *found, unsigned count)
 	path.split_left = 0;
 	shared.stop = false;
 	worker.counters = (struct counters){0};
-	worker.last_empty = 0;
+	worker.last_short = 0;
 	worker.gaps = (struct poll_gaps){0};
 	worker_run(&worker);
 }
@@ -352,21 +352,35 @@ static void test_frames_are_counted_for_their_tables_exactly_if_there_is_time(vo
 }
 
 /* Of the bursts, those before and after the busy time are counted exactly. The others only add multiples of a burst. */
-static void test_a_worker_counts_exactly_until_it_is_busy_and_after_an_empty_poll(void **state)
+static void test_a_worker_counts_exactly_until_it_is_busy_and_after_a_short_burst(void **state)
 {
 	uint16_t found[300];
 
 	(void)state;
 	for (unsigned i = 0; i < RTE_DIM(found); i++)
 		found[i] = QUEUE_BURST;
-	found[RTE_DIM(found) - 3] = 0;
-	found[RTE_DIM(found) - 2] = 11;
+	found[RTE_DIM(found) - 3] = 11;
+	found[RTE_DIM(found) - 2] = QUEUE_BURST;
 	found[RTE_DIM(found) - 1] = 0;
 	worker.busy_after = 8;
 	run_bound(found, RTE_DIM(found), RTE_DIM(found) * QUEUE_BURST);
 	worker.busy_after = SAMPLE_BUSY;
-	assert_true(counted(BACKEND_FORWARDED) > 8 * QUEUE_BURST + 11);
-	assert_int_equal(counted(BACKEND_FORWARDED) % (SAMPLE_EVERY * QUEUE_BURST), 7 * QUEUE_BURST + 11);
+	assert_true(counted(BACKEND_FORWARDED) > 9 * QUEUE_BURST + 11);
+	assert_int_equal(counted(BACKEND_FORWARDED) % (SAMPLE_EVERY * QUEUE_BURST), 8 * QUEUE_BURST + 11);
+}
+
+static void test_a_worker_with_short_bursts_is_not_busy(void **state)
+{
+	uint16_t found[200];
+
+	(void)state;
+	for (unsigned i = 0; i < RTE_DIM(found); i++)
+		found[i] = SAMPLE_FULL - 1;
+	found[RTE_DIM(found) - 1] = 0;
+	worker.busy_after = 1;
+	run_bound(found, RTE_DIM(found), MOST_FRAMES);
+	worker.busy_after = SAMPLE_BUSY;
+	assert_int_equal(counted(BACKEND_FORWARDED), (RTE_DIM(found) - 1) * (SAMPLE_FULL - 1));
 }
 
 static uint8_t macs[BURST_MAX][12]; /* destination and source of the frames that take_macs() accepted */
@@ -772,7 +786,8 @@ int main(void)
 		cmocka_unit_test(test_frames_without_next_hop_are_dropped_and_counted_for_their_backend),
 		cmocka_unit_test(test_a_worker_that_is_always_busy_counts_some_bursts_for_all),
 		cmocka_unit_test(test_frames_are_counted_for_their_tables_exactly_if_there_is_time),
-		cmocka_unit_test(test_a_worker_counts_exactly_until_it_is_busy_and_after_an_empty_poll),
+		cmocka_unit_test(test_a_worker_counts_exactly_until_it_is_busy_and_after_a_short_burst),
+		cmocka_unit_test(test_a_worker_with_short_bursts_is_not_busy),
 		cmocka_unit_test(test_empty_polls_are_counted_and_others_not),
 	};
 
