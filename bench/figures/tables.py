@@ -105,7 +105,7 @@ NEXT_HOPS = [
     ("64 tables of 64 proxies on-link", dict(what="64 next hops", tables=64), dict(tables=64)),
 ]
 # The copies of the worker in bench/contest.c that are compared with the one that watches nothing.
-WATCHING = [("a busy lcore", "watched"), ("an lcore with time left", "watched, time left")]
+WATCHING = [("an lcore at its limit", "watched"), ("an lcore with time left", "watched, time left")]
 FLOODS = [
     ("frames for another host's MAC", dict(what="frames for other hosts")),
     ("packets over the MTU, no too-big replies", dict(what="all over the MTU")),
@@ -308,7 +308,7 @@ def watching(figures):
                 more = [figures.row(path=path, **{**STANDARD, "what": what, "burst": burst})["more"] for path in SIMPLE_FIRST]
             except Missing:
                 return "Not measured: the figures are older than this table."
-            rows.append([f"{name}, bursts of {burst}", *(f"{each:+.1f}" for each in more)])
+            rows.append([f"{name}, bursts of {burst}", *(f"{round(each, 1) + 0:+.1f}" for each in more)])  # + 0: there is no -0.0
     return table(["", *(PATH_NAMES[path] for path in SIMPLE_FIRST)], rows)
 
 

@@ -215,7 +215,7 @@ static struct worker *create(struct director *director, uint16_t index)
 	worker->index = index;
 	worker->lcore = lcore;
 	worker->paths = paths;
-	worker->busy_after = SAMPLE_BUSY;
+	worker->limit_after = SAMPLE_ITERATIONS;
 	worker->pipeline.steering = &director->conf.steering;
 	worker->exceptions.limits = &director->exception_limits;
 	worker->pipeline.outer.source_ip = director->conf.outbound_src_ip;

@@ -141,9 +141,9 @@ static uint64_t next_random(struct worker *worker)
 	return worker->random;
 }
 
-static bool is_busy(const struct worker *worker)
+static bool is_at_limit(const struct worker *worker)
 {
-	return worker->counters.polls - worker->last_short >= worker->busy_after;
+	return worker->counters.polls - worker->last_short >= worker->limit_after;
 }
 
 /* Counts the first `sent` packets of the burst for their tables, `weight` times. */
@@ -162,7 +162,7 @@ static __attribute__((noinline)) void send_counted(struct worker *worker, const 
 {
 	const struct burst *burst = &worker->burst;
 	uint32_t at = bind_sample_place(burst->count, random);
-	uint32_t weight = sample_weight(is_busy(worker), random);
+	uint32_t weight = sample_weight(is_at_limit(worker), random);
 	struct bind_sample sample = {0};
 	uint16_t sent;
 
@@ -190,7 +190,7 @@ INLINE void send_forwarded(struct worker *worker, const struct flow_path *path, 
 #pragma GCC unroll 4
 	for (uint32_t lane = 0; lane < count; lane++)
 		mbuf_commit_single(mbufs[lane], burst->out[lane], burst->out_size[lane]);
-	if (WATCHES && unlikely(!is_busy(worker) || bind_sample_due(count, random)))
+	if (WATCHES && unlikely(!is_at_limit(worker) || bind_sample_due(count, random)))
 		send_counted(worker, path, live, mbufs, random);
 	else
 		transmit_forwarded(&path->out, mbufs, burst, live, &worker->counters);
@@ -225,7 +225,7 @@ INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow
 	if (WATCHES)
 		sample = bind_sample_choose(&worker->outbox, live->routes, random);
 	sent = transmit(&path->out, &worker->outbox, &worker->counters);
-	weight = WATCHES ? sample_weight(is_busy(worker), random) : 0;
+	weight = WATCHES ? sample_weight(is_at_limit(worker), random) : 0;
 	if (weight)
 		count_backends(live, worker->index, worker->outbox.outcomes, worker->burst.backend,
 			worker->outbox.sizes, sent, weight);

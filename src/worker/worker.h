@@ -79,7 +79,7 @@ struct worker {
 	uint16_t orders; /* those of worker_shared_orders() that it follows */
 	struct tap *tap; /* of the capture that runs; NULL: none */
 	uint64_t random; /* state of the generator for samples */
-	uint64_t busy_after; /* SAMPLE_BUSY, but in the benchmark and in tests */
+	uint64_t limit_after; /* SAMPLE_ITERATIONS, but in the benchmark and in tests */
 	uint64_t last_short; /* counters.polls after the last iteration in which no queue gave SAMPLE_FULL packets */
 
 	struct pipeline pipeline;

@@ -281,7 +281,7 @@ static void test_frames_between_others_are_counted_for_their_first_hop(void **st
 }
 
 /* The numbers are not random from run to run, so this test always gives the same result: 100 bursts are counted, more or less. */
-static void test_a_worker_that_is_always_busy_counts_some_bursts_for_all(void **state)
+static void test_a_worker_at_its_limit_counts_some_bursts_for_all(void **state)
 {
 	static uint16_t found[MOST_FRAMES / QUEUE_BURST];
 	const uint32_t frames = RTE_DIM(found) * QUEUE_BURST;
@@ -289,9 +289,9 @@ static void test_a_worker_that_is_always_busy_counts_some_bursts_for_all(void **
 	(void)state;
 	for (unsigned i = 0; i < RTE_DIM(found); i++)
 		found[i] = QUEUE_BURST;
-	worker.busy_after = 0;
+	worker.limit_after = 0;
 	run_bound(found, RTE_DIM(found), frames);
-	worker.busy_after = SAMPLE_BUSY;
+	worker.limit_after = SAMPLE_ITERATIONS;
 	assert_int_equal(taken_for[0] + taken_for[1], frames);
 	assert_int_equal(worker.counters.tables[0].packets, frames);
 	for (uint32_t i = 0; i < 2; i++) {
@@ -339,9 +339,9 @@ static void test_frames_are_counted_for_their_tables_exactly_if_there_is_time(vo
 	assert_int_equal(tables[5].bytes, 10 * SENT_SIZE);
 	for (unsigned i = 0; i < RTE_DIM(found); i++)
 		found[i] = QUEUE_BURST;
-	worker.busy_after = 0;
+	worker.limit_after = 0;
 	run_bound(found, RTE_DIM(found), MOST_FRAMES);
-	worker.busy_after = SAMPLE_BUSY;
+	worker.limit_after = SAMPLE_ITERATIONS;
 	assert_int_equal(worker.counters.verdicts[VERDICT_FORWARDED], MOST_FRAMES);
 	for (uint32_t slot = 0; slot <= 5; slot += 5) {
 		assert_in_range(tables[slot].packets, MOST_FRAMES / 2 * 7 / 10, MOST_FRAMES / 2 * 13 / 10);
@@ -351,8 +351,8 @@ static void test_frames_are_counted_for_their_tables_exactly_if_there_is_time(vo
 	use_two_tables(false);
 }
 
-/* Of the bursts, those before and after the busy time are counted exactly. The others only add multiples of a burst. */
-static void test_a_worker_counts_exactly_until_it_is_busy_and_after_a_short_burst(void **state)
+/* Of the bursts, those before and after the limit are counted exactly. The others only add multiples of a burst. */
+static void test_a_worker_counts_exactly_until_its_limit_and_after_a_short_burst(void **state)
 {
 	uint16_t found[300];
 
@@ -362,14 +362,14 @@ static void test_a_worker_counts_exactly_until_it_is_busy_and_after_a_short_burs
 	found[RTE_DIM(found) - 3] = 11;
 	found[RTE_DIM(found) - 2] = QUEUE_BURST;
 	found[RTE_DIM(found) - 1] = 0;
-	worker.busy_after = 8;
+	worker.limit_after = 8;
 	run_bound(found, RTE_DIM(found), RTE_DIM(found) * QUEUE_BURST);
-	worker.busy_after = SAMPLE_BUSY;
+	worker.limit_after = SAMPLE_ITERATIONS;
 	assert_true(counted(BACKEND_FORWARDED) > 9 * QUEUE_BURST + 11);
 	assert_int_equal(counted(BACKEND_FORWARDED) % (SAMPLE_EVERY * QUEUE_BURST), 8 * QUEUE_BURST + 11);
 }
 
-static void test_a_worker_with_short_bursts_is_not_busy(void **state)
+static void test_a_worker_with_short_bursts_is_not_at_its_limit(void **state)
 {
 	uint16_t found[200];
 
@@ -377,9 +377,9 @@ static void test_a_worker_with_short_bursts_is_not_busy(void **state)
 	for (unsigned i = 0; i < RTE_DIM(found); i++)
 		found[i] = SAMPLE_FULL - 1;
 	found[RTE_DIM(found) - 1] = 0;
-	worker.busy_after = 1;
+	worker.limit_after = 1;
 	run_bound(found, RTE_DIM(found), MOST_FRAMES);
-	worker.busy_after = SAMPLE_BUSY;
+	worker.limit_after = SAMPLE_ITERATIONS;
 	assert_int_equal(counted(BACKEND_FORWARDED), (RTE_DIM(found) - 1) * (SAMPLE_FULL - 1));
 }
 
@@ -743,7 +743,7 @@ static int set_up(void **state)
 		.pool = pool,
 		.rx_mac = &mac,
 		.tx_mac = &mac};
-	worker = (struct worker){.shared = &shared, .path_count = 1, .paths = &path, .busy_after = SAMPLE_BUSY};
+	worker = (struct worker){.shared = &shared, .path_count = 1, .paths = &path, .limit_after = SAMPLE_ITERATIONS};
 	worker.pipeline.steering = &steering;
 	worker.pipeline.fast = lanes_plain;
 	return 0;
@@ -784,10 +784,10 @@ int main(void)
 		cmocka_unit_test(test_too_big_replies_go_where_the_flow_path_says),
 		cmocka_unit_test(test_each_flow_path_uses_the_next_hop_and_source_mac_of_its_port),
 		cmocka_unit_test(test_frames_without_next_hop_are_dropped_and_counted_for_their_backend),
-		cmocka_unit_test(test_a_worker_that_is_always_busy_counts_some_bursts_for_all),
+		cmocka_unit_test(test_a_worker_at_its_limit_counts_some_bursts_for_all),
 		cmocka_unit_test(test_frames_are_counted_for_their_tables_exactly_if_there_is_time),
-		cmocka_unit_test(test_a_worker_counts_exactly_until_it_is_busy_and_after_a_short_burst),
-		cmocka_unit_test(test_a_worker_with_short_bursts_is_not_busy),
+		cmocka_unit_test(test_a_worker_counts_exactly_until_its_limit_and_after_a_short_burst),
+		cmocka_unit_test(test_a_worker_with_short_bursts_is_not_at_its_limit),
 		cmocka_unit_test(test_empty_polls_are_counted_and_others_not),
 	};
 
