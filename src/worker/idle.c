@@ -65,6 +65,7 @@ bool idle_arm(struct idle *idle)
 {
 	if (!idle->interrupt_count || must_nap(idle))
 		return false;
+	idle->armed = true;
 	for (unsigned i = 0; i < idle->interrupt_count; i++)
 		if (rte_eth_dev_rx_intr_enable(idle->interrupts[i].port, idle->interrupts[i].queue))
 			idle->must_nap = true;
@@ -75,6 +76,9 @@ void idle_disarm(struct idle *idle)
 {
 	uint64_t count;
 
+	if (!idle->armed)
+		return;
+	idle->armed = false;
 	for (unsigned i = 0; i < idle->interrupt_count; i++) {
 		rte_eth_dev_rx_intr_disable(idle->interrupts[i].port, idle->interrupts[i].queue);
 		if (read(idle->interrupts[i].fd, &count, sizeof(count)) < 0)

@@ -32,6 +32,7 @@ struct idle_interrupt {
 struct idle {
 	bool may_sleep;
 	bool must_nap; /* not every queue has a file descriptor in fds[] */
+	bool armed; /* the interrupts of some queues are on */
 	uint32_t empty_iterations; /* consecutive */
 	uint32_t nap_us; /* length of the next nap; 0: the shortest */
 	unsigned fd_count;
@@ -58,7 +59,7 @@ void idle_watch(struct idle *idle, const struct idle_source *source, uint16_t po
  */
 bool idle_arm(struct idle *idle);
 
-/* Switches them off, and clears those that came. */
+/* Switches them off if they are on, and clears those that came. Queues that were forgotten meanwhile stay as they are. */
 void idle_disarm(struct idle *idle);
 
 /* Called after each iteration with the number of packets received. Returns whether it is time to sleep. */

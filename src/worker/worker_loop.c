@@ -47,7 +47,10 @@ static uint32_t run_paths(struct worker *worker)
 	return count;
 }
 
-/* Returns whether there are no new orders. Otherwise a port may be parked, and its interrupts may not be used any more. */
+/*
+ * Returns whether there are no new orders. Otherwise a port may be parked, and its interrupts may not be used any more:
+ * follow_orders() switches off those of the other ports.
+ */
 static bool sleep_until_packets(struct worker *worker, bool armed)
 {
 	struct rte_rcu_qsbr *qsbr = worker->shared->qsbr;
@@ -81,7 +84,7 @@ static void sleep_if_drained(struct worker *worker)
 	} else {
 		same = sleep_until_packets(worker, armed);
 	}
-	if (armed && same)
+	if (same)
 		idle_disarm(&worker->idle);
 }
 
@@ -124,6 +127,7 @@ static void follow_orders(struct worker *worker, uint16_t orders)
 		if (path.source && !path.in.ring)
 			idle_watch(&worker->idle, path.source, path.in.port, path.in.queue);
 	}
+	idle_disarm(&worker->idle);
 }
 
 static void iterate(struct worker *worker)

@@ -572,8 +572,8 @@ static void test_frames_of_the_kernel_that_the_port_cannot_send_are_refused(void
 	path.segments_allowed = chained = false;
 }
 
-/* Orders that came while the lcore slept may park the port. The driver may then not be called. */
-static bool stops_when_armed;
+/* Orders that come while the lcore sleeps, which is after the interrupt was switched on. */
+static bool stops_when_armed, parks_when_armed;
 static int switched_on, switched_off;
 
 int rte_eth_dev_rx_intr_enable(uint16_t port, uint16_t queue)
@@ -581,6 +581,7 @@ int rte_eth_dev_rx_intr_enable(uint16_t port, uint16_t queue)
 	(void)port, (void)queue;
 	switched_on++;
 	shared.stop |= stops_when_armed;
+	shared.parked[PORT] |= parks_when_armed;
 	return 0;
 }
 
@@ -624,12 +625,25 @@ static void test_a_driver_whose_port_may_be_parked_is_not_called(void **state)
 	static const uint16_t found[300];
 
 	(void)state;
+	stops_when_armed = parks_when_armed = true;
+	run_with_interrupts(found, RTE_DIM(found));
+	stops_when_armed = parks_when_armed = shared.parked[PORT] = false;
+	assert_int_equal(worker.counters.sleeps, 1);
+	assert_int_equal(switched_on, 1);
+	assert_int_equal(switched_off, 0);
+}
+
+static void test_interrupts_of_other_ports_are_switched_off_after_an_order(void **state)
+{
+	static const uint16_t found[300];
+
+	(void)state;
 	stops_when_armed = true;
 	run_with_interrupts(found, RTE_DIM(found));
 	stops_when_armed = false;
 	assert_int_equal(worker.counters.sleeps, 1);
 	assert_int_equal(switched_on, 1);
-	assert_int_equal(switched_off, 0);
+	assert_int_equal(switched_off, 1);
 }
 
 /* Asserts that a gap is at least as long as the stall. The machine may add long gaps of its own. */
@@ -774,6 +788,7 @@ int main(void)
 		cmocka_unit_test(test_a_distributor_sends_a_frame_at_the_next_poll),
 		cmocka_unit_test(test_a_frame_that_comes_before_the_interrupt_is_on_is_not_waited_for),
 		cmocka_unit_test(test_a_driver_whose_port_may_be_parked_is_not_called),
+		cmocka_unit_test(test_interrupts_of_other_ports_are_switched_off_after_an_order),
 		cmocka_unit_test(test_a_stall_in_any_poll_is_a_gap),
 		cmocka_unit_test(test_a_stall_in_the_polls_around_sleep_is_a_gap),
 		cmocka_unit_test(test_an_lcore_with_frames_left_does_not_sleep),
