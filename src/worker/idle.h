@@ -18,7 +18,7 @@
 #define IDLE_EMPTY_ITERATIONS 200 /* before the lcore sleeps */
 #define IDLE_LOST_INTERRUPTS  3 /* in a row; then the lcore no longer trusts them, and naps */
 
-/* How an lcore waits for a receive queue. The main thread writes it; later the control thread, while the port is parked. */
+/* How an lcore waits for a receive queue. The main thread writes it; later that of port_recovery, while the port is parked. */
 struct idle_source {
 	int fd; /* readable when the queue has packets; -1: none */
 	bool is_interrupt; /* fd is an eventfd, and the interrupt must be switched on */

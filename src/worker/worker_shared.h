@@ -97,7 +97,7 @@ static inline void worker_shared_order(struct worker_shared *shared)
 
 /*
  * Orders the workers to stop using a port, or to use it again, and waits until all of them do. Their packets for a
- * parked port wait. The control thread calls it.
+ * parked port wait. The control thread or that of port_recovery calls it.
  */
 static inline void worker_shared_park(struct worker_shared *shared, uint16_t port, bool parked)
 {
