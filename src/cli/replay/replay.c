@@ -298,9 +298,10 @@ static int run(const struct command_args *args)
 		return command_usage("replay: --config FILE is missing: it has the hash fields");
 	if (args->options[LIST] && args->options[DROPS])
 		return command_usage("replay: --list and --drops exclude each other: give one of them");
-	replay = calloc(1, sizeof(*replay));
+	replay = aligned_alloc(_Alignof(struct replay), sizeof(*replay)); /* the pipeline uses whole cache lines */
 	if (!replay)
 		return command_error("out of memory");
+	memset(replay, 0, sizeof(*replay));
 	replay->in_path = args->operands[1];
 	replay->out_path = args->count > 2 ? args->operands[2] : NULL;
 	replay->listing = args->options[LIST] || args->options[DROPS];

@@ -152,7 +152,7 @@ static void write_packets(struct trial *trial, bool v6)
 
 static struct trial *open_trial(void)
 {
-	struct trial *trial = aligned_alloc(64, (sizeof(*trial) + 63) / 64 * 64);
+	struct trial *trial = aligned_alloc(_Alignof(struct trial), sizeof(*trial));
 
 	if (!trial)
 		return NULL;
