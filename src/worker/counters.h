@@ -62,7 +62,7 @@ struct counters {
 #undef X
 	uint64_t verdicts[VERDICT_COUNT];
 	struct counters_table tables[COUNTERS_SLOTS];
-} __attribute__((aligned(64)));
+};
 
 /* Called by the owner. A reader sees the old value or the new one, never a mix of both. */
 static inline void counters_add(uint64_t *counter, uint64_t value)

@@ -89,7 +89,7 @@ struct worker {
 	struct burst burst;
 	struct idle idle;
 	struct underlay_notes underlay_notes; /* for the control thread, which takes them */
-	struct counters counters;
+	struct counters counters __attribute__((aligned(64)));
 	struct poll_gaps gaps;
 };
 
