@@ -14,7 +14,7 @@
 #include "worker/transmit.h"
 #include "worker/worker_shared.h"
 
-/* Of bursts with this number of packets or more, those of sample_hit() are sampled; of the others each one. */
+/* A burst with fewer packets is always sampled, others if sample_hit() says so. */
 #define BIND_SAMPLE_MANY 8
 
 /* A packet that stands for others. */

@@ -12,8 +12,8 @@
 #include "table/table.h"
 
 /*
- * Whether the worker does what is only for people who watch the director: it counts for tables, backends and binds, takes poll
- * gaps, and tests whether a capture runs. The benchmark also compiles it with 0, to measure what this costs.
+ * 1: the worker counts packets of tables, backends and binds, takes poll gaps, and tests whether a capture runs. The benchmark also
+ * compiles it with 0, to measure what this costs.
  */
 #ifndef WATCHES
 #define WATCHES 1

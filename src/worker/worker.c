@@ -9,8 +9,8 @@
 #include "common/net.h"
 #include "packet/icmp/too_big.h"
 #include "worker/bind_sample.h"
-#include "worker/count_backends.h"
 #include "worker/mbuf.h"
+#include "worker/sample.h"
 #include "worker/tap/tap.h"
 
 /* After a burst with both families, the following bursts are split by family for this number of iterations. */
@@ -156,6 +156,23 @@ static void count_tables(struct worker *worker, const struct live_table *live, u
 			(uint64_t)burst->out_size[i] * weight);
 }
 
+/* Counts the first `sent` packets for their backends, `weight` times. outcomes: of these packets; NULL if all are forwarded. */
+static void count_backends(const struct worker *worker, const struct live_table *live, const struct outcome *outcomes,
+	const uint32_t *sizes, uint16_t sent, uint32_t weight)
+{
+	uint64_t *packets = count_rows_of(&live->counts.backends, BACKEND_FORWARDED, worker->index);
+	uint64_t *bytes = count_rows_of(&live->counts.backends, BACKEND_BYTES, worker->index);
+
+	for (uint16_t i = 0; i < sent; i++) {
+		uint32_t backend = worker->burst.backend[i];
+
+		if (outcomes && outcomes[i].verdict != VERDICT_FORWARDED)
+			continue;
+		counters_add(&packets[backend], weight);
+		counters_add(&bytes[backend], (uint64_t)sizes[i] * weight);
+	}
+}
+
 /* The end of send_forwarded() for a burst that counts for more than its port. */
 static __attribute__((noinline)) void send_counted(struct worker *worker, const struct flow_path *path,
 	const struct live_table *live, struct rte_mbuf **mbufs, uint64_t random)
@@ -172,7 +189,7 @@ static __attribute__((noinline)) void send_counted(struct worker *worker, const 
 	if (weight && live->routes->set.count > 1 && !path->out.ring)
 		count_tables(worker, live, sent, weight);
 	if (weight)
-		count_backends(live, worker->index, NULL, burst->backend, burst->out_size, sent, weight);
+		count_backends(worker, live, NULL, burst->out_size, sent, weight);
 	if (sample.weight)
 		bind_sample_count(&sample, sent, live, worker->index);
 }
@@ -227,8 +244,7 @@ INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow
 	sent = transmit(&path->out, &worker->outbox, &worker->counters);
 	weight = WATCHES ? sample_weight(is_at_limit(worker), random) : 0;
 	if (weight)
-		count_backends(live, worker->index, worker->outbox.outcomes, worker->burst.backend,
-			worker->outbox.sizes, sent, weight);
+		count_backends(worker, live, worker->outbox.outcomes, worker->outbox.sizes, sent, weight);
 	if (sample.weight)
 		bind_sample_count(&sample, sent, live, worker->index);
 	exceptions_send(&worker->exceptions, &path->exception, &worker->counters);

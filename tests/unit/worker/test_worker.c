@@ -351,7 +351,7 @@ static void test_frames_are_counted_for_their_tables_exactly_if_there_is_time(vo
 	use_two_tables(false);
 }
 
-/* Of the bursts, those before and after the limit are counted exactly. The others only add multiples of a burst. */
+/* At the limit a burst counts 64 times or not at all, so the remainder is what was counted exactly. */
 static void test_a_worker_counts_exactly_until_its_limit_and_after_a_short_burst(void **state)
 {
 	uint16_t found[300];
