@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a worker counts for tables and backends, with time left and at its limit. */
+#include "tests/unit/worker/scripted_port.h"
+
+static uint64_t taken_for[2]; /* frames that take_few() accepted, by the last byte of their outer destination */
+static uint32_t room; /* frames that the port still accepts in take_few() */
+
+/* A port that is full after `room` frames. */
+static uint16_t take_few(void *queue, struct rte_mbuf **mbufs, uint16_t count)
+{
+	(void)queue;
+	count = RTE_MIN(count, room);
+	room -= count;
+	sent += count;
+	for (uint16_t i = 0; i < count; i++)
+		taken_for[rte_pktmbuf_mtod(mbufs[i], uint8_t *)[33] % 2]++;
+	rte_pktmbuf_free_bulk(mbufs, count);
+	return count;
+}
+
+/* Returns a sum of both backends. */
+static uint64_t counted(unsigned kind)
+{
+	return count_rows_sum(&live.counts.backends, kind, 0) + count_rows_sum(&live.counts.backends, kind, 1);
+}
+
+/* Runs frames for two backends into a port with room for some. */
+static void run_bound(const uint16_t *found, unsigned count, uint32_t accepted)
+{
+	memset(taken_for, 0, sizeof(taken_for));
+	table_counts_free(&live.counts);
+	assert_true(table_counts_alloc(&live.counts, routes, 1));
+	bound = true;
+	room = accepted;
+	rte_eth_fp_ops[PORT].tx_pkt_burst = take_few;
+	run_worker(found, count);
+	rte_eth_fp_ops[PORT].tx_pkt_burst = take;
+	bound = false;
+}
+
+/* The same for one burst. */
+static void forward(uint16_t frames, uint16_t accepted)
+{
+	const uint16_t found[] = {frames, 0};
+
+	run_bound(found, 2, accepted);
+	assert_int_equal(worker.counters.verdicts[VERDICT_FORWARDED], accepted);
+	assert_int_equal(worker.counters.tables[0].packets, accepted);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(count_rows_sum(&live.counts.backends, BACKEND_FORWARDED, i), taken_for[i]);
+		assert_int_equal(count_rows_sum(&live.counts.backends, BACKEND_BYTES, i), taken_for[i] * SENT_SIZE);
+	}
+	assert_int_equal(taken_for[0] + taken_for[1], accepted);
+	assert_true(accepted < 10 || (taken_for[0] > 0 && taken_for[1] > 0));
+}
+
+static void test_each_forwarded_frame_is_counted_for_its_first_hop(void **state)
+{
+	lanes_fn *const fast[] = {lanes_plain, NULL};
+
+	(void)state;
+	for (unsigned i = 0; i < RTE_DIM(fast); i++) {
+		worker.pipeline.fast = fast[i];
+		forward(64, 64);
+		forward(64, 10);
+		forward(1, 0);
+	}
+	worker.pipeline.fast = lanes_plain;
+}
+
+/* The second frame of the burst matches no bind, so the frames in the outbox are not those of the lanes with the same number. */
+static void test_frames_between_others_are_counted_for_their_first_hop(void **state)
+{
+	(void)state;
+	steering.exception_path = false;
+	v6_every = 2;
+	forward(64, 15);
+	steering.exception_path = true;
+	v6_every = 0;
+}
+
+/* The numbers are not random from run to run, so this test always gives the same result: 100 bursts are counted, more or less. */
+static void test_a_worker_at_its_limit_counts_some_bursts_for_all(void **state)
+{
+	static uint16_t found[MOST_FRAMES / QUEUE_BURST];
+	const uint32_t frames = RTE_DIM(found) * QUEUE_BURST;
+
+	(void)state;
+	for (unsigned i = 0; i < RTE_DIM(found); i++)
+		found[i] = QUEUE_BURST;
+	worker.limit_after = 0;
+	run_bound(found, RTE_DIM(found), frames);
+	worker.limit_after = SAMPLE_ITERATIONS;
+	assert_int_equal(taken_for[0] + taken_for[1], frames);
+	assert_int_equal(worker.counters.tables[0].packets, frames);
+	for (uint32_t i = 0; i < 2; i++) {
+		uint64_t packets = count_rows_sum(&live.counts.backends, BACKEND_FORWARDED, i);
+
+		assert_in_range(packets, taken_for[i] * 7 / 10, taken_for[i] * 13 / 10);
+		assert_int_equal(packets % SAMPLE_EVERY, 0);
+		assert_int_equal(count_rows_sum(&live.counts.backends, BACKEND_BYTES, i), packets * SENT_SIZE);
+	}
+}
+
+/* A table of frames with even numbers, and one of frames with odd numbers. */
+static void use_two_tables(bool use)
+{
+	static struct routes *one;
+	struct table_set set = {0};
+
+	two_tables = use;
+	if (!use) {
+		routes_free(routes);
+		live.routes = routes = one;
+		return;
+	}
+	for (uint32_t t = 0; t < 2; t++) {
+		handmade_table(&set, 2, 2);
+		handmade_bind(&set, t, "192.0.2.9", TABLE_TCP, (uint16_t)(80 + t), (uint16_t)(80 + t));
+	}
+	one = routes;
+	live.routes = routes = handmade_routes(&set);
+	live.slot[1] = 5;
+}
+
+static void test_frames_are_counted_for_their_tables_exactly_if_there_is_time(void **state)
+{
+	static uint16_t found[MOST_FRAMES / QUEUE_BURST];
+	const uint16_t burst[] = {QUEUE_BURST, 0};
+	const struct counters_table *tables = worker.counters.tables;
+
+	(void)state;
+	use_two_tables(true);
+	run_bound(burst, 2, 21);
+	assert_int_equal(tables[0].packets, 11);
+	assert_int_equal(tables[0].bytes, 11 * SENT_SIZE);
+	assert_int_equal(tables[5].packets, 10);
+	assert_int_equal(tables[5].bytes, 10 * SENT_SIZE);
+	for (unsigned i = 0; i < RTE_DIM(found); i++)
+		found[i] = QUEUE_BURST;
+	worker.limit_after = 0;
+	run_bound(found, RTE_DIM(found), MOST_FRAMES);
+	worker.limit_after = SAMPLE_ITERATIONS;
+	assert_int_equal(worker.counters.verdicts[VERDICT_FORWARDED], MOST_FRAMES);
+	for (uint32_t slot = 0; slot <= 5; slot += 5) {
+		assert_in_range(tables[slot].packets, MOST_FRAMES / 2 * 7 / 10, MOST_FRAMES / 2 * 13 / 10);
+		assert_int_equal(tables[slot].packets % (SAMPLE_EVERY * QUEUE_BURST / 2), 0);
+		assert_int_equal(tables[slot].bytes, tables[slot].packets * SENT_SIZE);
+	}
+	use_two_tables(false);
+}
+
+/* At the limit a burst counts 64 times or not at all, so the remainder is what was counted exactly. */
+static void test_a_worker_counts_exactly_until_its_limit_and_after_a_short_burst(void **state)
+{
+	uint16_t found[300];
+
+	(void)state;
+	for (unsigned i = 0; i < RTE_DIM(found); i++)
+		found[i] = QUEUE_BURST;
+	found[RTE_DIM(found) - 3] = 11;
+	found[RTE_DIM(found) - 2] = QUEUE_BURST;
+	found[RTE_DIM(found) - 1] = 0;
+	worker.limit_after = 8;
+	run_bound(found, RTE_DIM(found), RTE_DIM(found) * QUEUE_BURST);
+	worker.limit_after = SAMPLE_ITERATIONS;
+	assert_true(counted(BACKEND_FORWARDED) > 9 * QUEUE_BURST + 11);
+	assert_int_equal(counted(BACKEND_FORWARDED) % (SAMPLE_EVERY * QUEUE_BURST), 8 * QUEUE_BURST + 11);
+}
+
+static void test_a_worker_with_short_bursts_is_not_at_its_limit(void **state)
+{
+	uint16_t found[200];
+
+	(void)state;
+	for (unsigned i = 0; i < RTE_DIM(found); i++)
+		found[i] = SAMPLE_FULL - 1;
+	found[RTE_DIM(found) - 1] = 0;
+	worker.limit_after = 1;
+	run_bound(found, RTE_DIM(found), MOST_FRAMES);
+	worker.limit_after = SAMPLE_ITERATIONS;
+	assert_int_equal(counted(BACKEND_FORWARDED), (RTE_DIM(found) - 1) * (SAMPLE_FULL - 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_forwarded_frame_is_counted_for_its_first_hop),
+		cmocka_unit_test(test_frames_between_others_are_counted_for_their_first_hop),
+		cmocka_unit_test(test_a_worker_at_its_limit_counts_some_bursts_for_all),
+		cmocka_unit_test(test_frames_are_counted_for_their_tables_exactly_if_there_is_time),
+		cmocka_unit_test(test_a_worker_counts_exactly_until_its_limit_and_after_a_short_burst),
+		cmocka_unit_test(test_a_worker_with_short_bursts_is_not_at_its_limit),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
