@@ -31,7 +31,7 @@ def chosen(director):
     """(ISA, reason), which telemetry and the log agree about."""
     stats = director.stats()
     assert f"info: isa: {stats['packet_path']}, {stats['packet_path_why']}\n" in director.log
-    assert f"ISA {stats['packet_path']}," in next(line for line in director.log.splitlines() if " ready: " in line)
+    assert f"ISA {stats['packet_path']}," in director.wait_log(" ready: ")
     return stats["packet_path"], stats["packet_path_why"]
 
 

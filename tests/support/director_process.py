@@ -101,6 +101,14 @@ class DirectorProcess:
     def log(self):
         return self._stderr.read_text(encoding="utf-8", errors="replace")
 
+    def wait_log(self, text):
+        """Waits until a line of the log has this text, and returns the first such line. Threads of the director log after telemetry replies."""
+
+        def line():
+            return next((line for line in self.log.splitlines() if text in line), None)
+
+        return wait_until(line, lambda: f"{text!r} in the log:\n{self.log}")
+
     def __enter__(self):
         try:
             self.telemetry = wait_until(self._connect, "the telemetry socket")
