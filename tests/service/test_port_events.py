@@ -149,6 +149,18 @@ def test_reset_that_fails_is_tried_again(start, driver):
         end(director)
 
 
+def test_interrupts_are_tried_again_after_a_reset_that_failed(start, driver, monkeypatch):
+    """A card that does not answer refuses the configuration without interrupts, too."""
+    monkeypatch.setenv("GLB_TEST_INTERRUPTS", "1")
+    with start(idle="sleep") as director:
+        receives(director)
+        driver.report("refuse 2", "reset 0")
+        director.wait_log("the reset failed")
+        wait_health(director, "ok")
+        assert [" with interrupts" in line for line in director.log.splitlines() if "rx queue of" in line] == [True, True], director.log
+        end(director)
+
+
 def test_packets_for_a_port_that_is_not_back_are_counted_at_the_end(start, driver):
     with start(lcores=LCORES) as director:
         receives(director)

@@ -11,6 +11,7 @@
 #include "director/director.h"
 #include "director/exception.h"
 #include "director/ports/port_device.h"
+#include "director/ports/port_interrupts.h"
 #include "director/ports/port_watch.h"
 #include "program/log.h"
 
@@ -170,8 +171,11 @@ static void take_events(struct director *director, uint16_t index)
 /* Sets up a port that its driver has just reset or made, as it was before. */
 static int set_up_again(struct director *director, struct port *port)
 {
-	int error = port_setup(port, &director->conf, 0, 0);
+	int error;
 
+	/* A card that did not answer the last time may have seemed to have none. */
+	port->rx_interrupts = port_interrupts_wanted(port, &director->conf);
+	error = port_setup(port, &director->conf, 0, 0);
 	if (!error)
 		error = port_start(port, &director->conf);
 	if (!error)
