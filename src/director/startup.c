@@ -16,6 +16,7 @@
 #include "director/eal.h"
 #include "director/exception.h"
 #include "director/ports/port_interrupts.h"
+#include "director/ports/port_recovery.h"
 #include "director/ports/port_rss.h"
 #include "director/ports/port_watch.h"
 #include "director/ports/vdev.h"
@@ -281,6 +282,8 @@ int startup_ports(struct director *director)
 
 	if (!error)
 		error = make_plan(director);
+	if (!error)
+		error = port_recovery_open(director);
 	if (error)
 		return error;
 	log_plan(&director->plan);
@@ -293,6 +296,8 @@ int startup_ports(struct director *director)
 			log_warning("port %u (%s): no flow path uses it, so it is not started", port->id, port->name);
 			continue;
 		}
+		/* First, so that the control thread later finds events that came during the start. */
+		port_events_open(&director->port_events[i], port->id, port->device_name, director->port_wake);
 		port->rx_interrupts = port_interrupts_wanted(port, &director->conf);
 		error = start_port(director, port);
 	}

@@ -3,10 +3,11 @@
  * For LD_PRELOAD: lets a test report events of ports to glb-director, which virtual drivers do not. A thread reads commands from the FIFO
  * $GLB_TEST_EVENTS, one per line: "EVENT PORT"; "silent-down PORT" or "silent-up PORT" to change a link and lose the event; "unplug PORT", by
  * which the kernel asks for the device of a port; "fail COUNT", "absent COUNT" or "refuse COUNT" to let the next COUNT resets fail, the next COUNT attempts to attach a device, or the next
- * COUNT configurations. It also replaces rte_eth_dev_reset(), which virtual drivers lack: the port is stopped, as drivers of VFs leave it. With
+ * COUNT configurations; "early COUNT" to ask for a reset at the end of the next COUNT starts. It also replaces rte_eth_dev_reset(), which virtual drivers lack: the port is stopped, as drivers of VFs leave it. With
  * $GLB_TEST_DRIVER, drivers have this name, and lack the function. Drivers can report changes of the link. If they are told to, DPDK replies
  * with the link as of the last event. "hang 1" lets cards be silent when they are started or stopped, until "hang 0"; with $GLB_TEST_SILENT they
- * are silent from the beginning. With $GLB_TEST_INTERRUPTS, ports seem to be cards on vfio-pci with receive interrupts, of which none comes.
+ * are silent from the beginning. With $GLB_TEST_EARLY, the first start asks
+ * for a reset, too. With $GLB_TEST_INTERRUPTS, ports seem to be cards on vfio-pci with receive interrupts, of which none comes.
  */
 #define ALLOW_EXPERIMENTAL_API
 #include <dlfcn.h>
@@ -28,7 +29,7 @@
 struct rte_eth_dev *rte_eth_dev_allocated(const char *name);
 int rte_eth_dev_callback_process(struct rte_eth_dev *device, enum rte_eth_event_type event, void *result);
 
-static int failures, absences, refusals, down; /* atomic; `down`: bits 1 << port whose link is down */
+static int failures, absences, refusals, early, down; /* atomic; `down`: bits 1 << port whose link is down */
 static int reporting,
 	reported_down; /* atomic; as `down`: ports that report changes of the link, and their links at the last event */
 static int silent; /* atomic */
@@ -114,6 +115,14 @@ int rte_eth_dev_rx_intr_disable(uint16_t port, uint16_t queue)
 	return 0;
 }
 
+static void report(uint16_t port, enum rte_eth_event_type type)
+{
+	char name[RTE_ETH_NAME_MAX_LEN];
+
+	if (rte_eth_dev_get_name_by_port(port, name) == 0)
+		rte_eth_dev_callback_process(rte_eth_dev_allocated(name), type, NULL);
+}
+
 static void wait_for_card(void)
 {
 	while (__atomic_load_n(&silent, __ATOMIC_RELAXED))
@@ -122,10 +131,13 @@ static void wait_for_card(void)
 
 int rte_eth_dev_start(uint16_t port)
 {
-	int (*begin)(uint16_t) = dlsym(RTLD_NEXT, "rte_eth_dev_start");
+	int (*begin)(uint16_t) = dlsym(RTLD_NEXT, "rte_eth_dev_start"), error;
 
 	wait_for_card();
-	return begin(port);
+	error = begin(port);
+	if (!error && count_down(&early))
+		report(port, RTE_ETH_EVENT_INTR_RESET);
+	return error;
 }
 
 int rte_eth_dev_stop(uint16_t port)
@@ -171,7 +183,7 @@ static void unplug(uint16_t port)
 
 static void obey(const char *line)
 {
-	char word[32], name[RTE_ETH_NAME_MAX_LEN];
+	char word[32];
 	int number;
 
 	if (sscanf(line, "%31s %d", word, &number) != 2)
@@ -180,6 +192,8 @@ static void obey(const char *line)
 		__atomic_store_n(&failures, number, __ATOMIC_RELAXED);
 	if (strcmp(word, "refuse") == 0)
 		__atomic_store_n(&refusals, number, __ATOMIC_RELAXED);
+	if (strcmp(word, "early") == 0)
+		__atomic_store_n(&early, number, __ATOMIC_RELAXED);
 	if (strcmp(word, "hang") == 0)
 		__atomic_store_n(&silent, number, __ATOMIC_RELAXED);
 	if (strcmp(word, "absent") == 0)
@@ -193,8 +207,8 @@ static void obey(const char *line)
 	if (strcmp(word, "unplug") == 0)
 		unplug((uint16_t)number);
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
-		if (strcmp(word, events[i].name) == 0 && rte_eth_dev_get_name_by_port((uint16_t)number, name) == 0)
-			rte_eth_dev_callback_process(rte_eth_dev_allocated(name), events[i].type, NULL);
+		if (strcmp(word, events[i].name) == 0)
+			report((uint16_t)number, events[i].type);
 }
 
 /* Reads without stdio: exit() of newer versions of glibc waits for the lock of a FILE in which a thread reads. */
@@ -226,6 +240,7 @@ __attribute__((constructor)) static void start(void)
 	if (!path || strcmp(program_invocation_short_name, "glb-director") != 0)
 		return;
 	silent = getenv("GLB_TEST_SILENT") != NULL;
+	early = getenv("GLB_TEST_EARLY") != NULL;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old); /* signals are for the director's threads */
 	if (pthread_create(&thread, NULL, run, path) == 0)

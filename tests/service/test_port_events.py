@@ -333,6 +333,19 @@ def test_device_that_is_removed_during_the_start(start, driver):
         end(director)
 
 
+def test_port_that_asks_for_a_reset_as_soon_as_it_is_started_is_reset(start, driver, monkeypatch):
+    """At the start of the director, and when its device is back."""
+    monkeypatch.setenv("GLB_TEST_EARLY", "1")
+    with start() as director:
+        wait_until(lambda: port(director)["resets"] == 1, lambda: f"{health(director)} {director.log[-3000:]}")
+        wait_health(director, "ok")
+        driver.report("early 1", "unplug 0")
+        wait_until(lambda: port(director)["attaches"] == 1, lambda: f"{health(director)} {director.log[-3000:]}")
+        wait_until(lambda: port(director)["resets"] == 2, lambda: f"{health(director)} {director.log[-3000:]}")
+        receives(director)
+        end(director)
+
+
 def test_many_requests_for_resets_do_not_keep_the_director_from_its_work(start, driver):
     """After three resets the port waits for the next one. SIGTERM ends it meanwhile."""
     with start(ports=2, lcores="0@0,1@1") as director:

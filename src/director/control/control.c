@@ -348,8 +348,6 @@ static int open_all(struct control *control)
 	director->health.stale_ms = STALE_TICKS * control->tick_us / 1000;
 	control->stop_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	error = reload_requests_open(&control->requests);
-	if (!error)
-		error = -port_recovery_open(director);
 	if (error)
 		return error;
 	return watch(control, port_recovery_descriptor(director)) && watch(control, control->signals) &&

@@ -34,15 +34,15 @@
 
 int port_recovery_open(struct director *director)
 {
+	int error;
+
 	pthread_mutex_init(&director->ports_lock, NULL);
 	director->port_wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (director->port_wake < 0)
-		return -errno;
-	for (uint16_t i = 0; i < director->port_count; i++)
-		if (port_is_used(&director->ports[i]))
-			port_events_open(&director->port_events[i], director->ports[i].id,
-				director->ports[i].device_name, director->port_wake);
-	return 0;
+	if (director->port_wake >= 0)
+		return 0;
+	error = errno;
+	log_error("ports: no file descriptor for their events: %s", strerror(error));
+	return -error;
 }
 
 /* Waits for the thread at the end of the director. It finishes the port on which it works. */
@@ -258,9 +258,12 @@ static void attach(struct director *director, struct port *port, struct port_eve
 	int error = port_device_attach(port);
 
 	if (!error) {
+		port_events_open(events, port->id, port->device_name, director->port_wake);
 		error = set_up_again(director, port);
-		if (error)
+		if (error) {
+			port_events_close(events);
 			port_device_release(director, port);
+		}
 	}
 	if (error) {
 		log_error("port %u (%s): the device is back, but cannot be used; next attempt in %u seconds", port->id,
@@ -270,7 +273,6 @@ static void attach(struct director *director, struct port *port, struct port_eve
 	port->wait_ms = 0;
 	port->retry_ms = 0;
 	__atomic_store_n(&port->reset_failed, false, __ATOMIC_RELAXED);
-	port_events_open(events, port->id, port->device_name, director->port_wake);
 	use_again(director, port);
 	__atomic_fetch_add(&port->attaches, 1, __ATOMIC_RELAXED);
 	log_notice("port %u (%s): the device is back and in use again", port->id, port->name);

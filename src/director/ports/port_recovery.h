@@ -23,7 +23,7 @@ struct port_recovery {
 	const struct port *port; /* atomic; on which it works */
 };
 
-/* Opens the events of all ports that are used. 0 or -errno. Main thread, before the control thread runs. */
+/* Makes what the events of ports need. 0, or -errno after logging why. Main thread, before port_events_open(). */
 int port_recovery_open(struct director *director);
 
 /*
