@@ -12,6 +12,7 @@ import threading
 import pytest
 
 from support.outputs import check_output
+from support.ports import reserved_port
 from support.tree import CLI, TREE
 
 LEVELS = ["ok", "warn", "fail"]
@@ -128,16 +129,12 @@ def test_a_proxy_that_does_not_tell_all_of_its_list(fleet):
     assert fleet.pages(director(), proxy(())) == []  # an exporter of a version that does not tell its list
 
 
-def closed_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
-
-
 def test_unreachable_hosts_are_named_and_the_others_checked(fleet):
-    closed = closed_port()
     good, bad = fleet.serve(director()), fleet.serve(director(state="failing"))
-    assert [each[:3] for each in fleet.check(good, closed, bad, "name.invalid:1")] == [("fail", "reachable", closed), ("fail", "reachable", "name.invalid:1"), ("fail", "health", bad)]
+    with reserved_port() as port:
+        closed = f"127.0.0.1:{port}"
+        found = fleet.check(good, closed, bad, "name.invalid:1")
+    assert [each[:3] for each in found] == [("fail", "reachable", closed), ("fail", "reachable", "name.invalid:1"), ("fail", "health", bad)]
 
 
 def test_a_host_that_accepts_and_says_nothing(fleet):

@@ -13,7 +13,8 @@ import sys
 import pytest
 from lab.proxy import DOWNLOAD_BYTES
 from lab.tools import wait_until
-from lab_process import LAB, assert_nothing_left, environment, lab, new_mark, start, wait_for_process
+from lab_process import LAB, UP_S, assert_nothing_left, environment, lab, new_mark, start, wait_for_process
+from support.ports import reserved_port
 from support.tree import TREE
 
 
@@ -33,6 +34,12 @@ def up():
     for name, mark in labs:
         lab("down", "--name", name)
         assert_nothing_left(mark)
+
+
+@pytest.fixture
+def port():
+    with reserved_port() as number:
+        yield number
 
 
 def on(name, host, *command):
@@ -108,34 +115,30 @@ def forwarded(name, *arguments, mark):
     return process, process.stdout.readline()
 
 
-def test_a_port_of_a_host_is_forwarded_until_the_lab_ends(up):
+def test_a_port_of_a_host_is_forwarded_until_the_lab_ends(up, port):
     name, mark = up("--directors", "1", "--proxies", "1")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        local = str(free.getsockname()[1])
-    process, line = forwarded(name, "proxy-1", "80", "--local", local, mark=mark)
-    assert line == f"http://127.0.0.1:{local}/ is port 80 of proxy-1, until the lab ends or you press Ctrl-C\n"
-    url = f"http://127.0.0.1:{local}/download"
+    process, line = forwarded(name, "proxy-1", "80", "--local", str(port), mark=mark)
+    assert line == f"http://127.0.0.1:{port}/ is port 80 of proxy-1, until the lab ends or you press Ctrl-C\n"
+    url = f"http://127.0.0.1:{port}/download"
     sizes = [subprocess.run(["curl", "-s", url], capture_output=True, check=True).stdout for _ in range(3)]
     assert [len(each) for each in sizes] == [DOWNLOAD_BYTES] * 3
-    again = lab("forward", "--name", name, "proxy-1", "80", "--local", local)
-    assert (again.returncode, again.stderr) == (1, f"lab: 127.0.0.1:{local}: Address already in use: choose another --local\n")
+    again = lab("forward", "--name", name, "proxy-1", "80", "--local", str(port))
+    assert (again.returncode, again.stderr) == (1, f"lab: 127.0.0.1:{port}: Address already in use: choose another --local\n")
     assert "the lab has no host 'proxy-9'; its hosts are client," in lab("forward", "--name", name, "proxy-9", "80").stderr
     # A client whose connection is open when the lab ends does not keep the namespace.
-    with socket.create_connection(("127.0.0.1", int(local))):
+    with socket.create_connection(("127.0.0.1", port)):
         assert lab("down", "--name", name).returncode == 0
-        assert process.communicate(timeout=10)[1] == "" and process.returncode == 0
+        assert process.communicate(timeout=UP_S)[1] == "" and process.returncode == 0
 
 
-def test_forward_of_a_port_without_a_server_closes_the_connection_and_goes_on(up):
+def test_forward_of_a_port_without_a_server_closes_the_connection_and_goes_on(up, port):
     name, mark = up("--directors", "1", "--proxies", "1")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        local = str(free.getsockname()[1])
-    process, _ = forwarded(name, "proxy-1", "81", "--local", local, mark=mark)
+    process, _ = forwarded(name, "proxy-1", "81", "--local", str(port), mark=mark)
     for _ in range(2):
-        assert subprocess.run(["curl", "-s", f"http://127.0.0.1:{local}/"]).returncode == 52  # an empty reply
+        assert subprocess.run(["curl", "-s", f"http://127.0.0.1:{port}/"]).returncode == 52  # an empty reply
         assert process.stdout.readline() == "proxy-1: 127.0.0.1:81: Connection refused\n"
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=10)[1] == "" and process.returncode == 0
+    assert process.communicate(timeout=UP_S)[1] == "" and process.returncode == 0
 
 
 def test_two_labs_run_side_by_side(up):

@@ -5,15 +5,15 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 
 import pytest
 from lab.tools import wait_until
-from lab_process import LAB, assert_nothing_left, environment, lab, new_mark, start
+from lab_process import LAB, UP_S, assert_nothing_left, environment, lab, new_mark, start
 from support.alerts import alerts, names, selections
 from support.grafana import Prometheus, dashboard, queries, with_variables
+from support.ports import reserved_port
 from support.tree import CLI, REDIRECT, TREE
 
 VALUES = {"fleet": ".*", "director": ".*", "proxy": ".*", "__rate_interval": "10s"}
@@ -33,11 +33,10 @@ class Monitored:
         done = lab("up", "--name", self.name, "--healthcheck", "--metrics", "--directors", "2", "--proxies", "2", mark=self.mark)
         assert (done.returncode, done.stderr) == (0, "")
         self.says = done.stdout
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.local = str(free.getsockname()[1])
-        self.forward = start([LAB, "forward", "--name", self.name, "monitor", "9090", "--local", self.local], self.mark)
-        assert self.forward.stdout.readline().startswith(f"http://127.0.0.1:{self.local}/ is port 9090 of monitor")
-        self.prometheus = Prometheus(f"http://127.0.0.1:{self.local}")
+        with reserved_port() as local:
+            self.forward = start([LAB, "forward", "--name", self.name, "monitor", "9090", "--local", str(local)], self.mark)
+            assert self.forward.stdout.readline().startswith(f"http://127.0.0.1:{local}/ is port 9090 of monitor")
+        self.prometheus = Prometheus(f"http://127.0.0.1:{local}")
 
     def on(self, host, *command):
         done = lab("exec", "--name", self.name, host, *command)
@@ -64,7 +63,7 @@ class Monitored:
 
     def close(self):
         lab("down", "--name", self.name)
-        assert self.forward.communicate(timeout=10)[1] == ""
+        assert self.forward.communicate(timeout=UP_S)[1] == ""
         assert_nothing_left(self.mark)
 
 

@@ -14,6 +14,7 @@ from support import pcap, traffic
 from support.browser import Page, browse, words
 from support.director_conf import CONFIG
 from support.director_process import VERDICTS, DirectorProcess, write_table
+from support.ports import reserved_port
 from support.tree import CLI
 
 HOST = "127.0.0.1"
@@ -25,15 +26,10 @@ SHOWN = 512 // TABLES
 ROWS = 65536
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return probe.getsockname()[1]
-
-
 @pytest.fixture
 def port():
-    return free_port()
+    with reserved_port() as number:
+        yield number
 
 
 def get(port, path="/", **headers):
@@ -76,8 +72,8 @@ def folds(shown):
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
     """A director that has counted random frames, its port, and its page at that time."""
-    frames, number = traffic.random_frames(8, 2000), free_port()
-    with start(tmp_path_factory.mktemp("running"), number, frames) as director:
+    frames = traffic.random_frames(8, 2000)
+    with reserved_port() as number, start(tmp_path_factory.mktemp("running"), number, frames) as director:
         director.wait_received(len(frames))
         yield director, number, page(number)
 
@@ -177,8 +173,8 @@ def hostile_document():
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
     """The address of the page of a director with hostile names and a reload that failed."""
-    folder, number, name = tmp_path_factory.mktemp("hostile"), free_port(), "<img src=x>\"'\udcff.bin"
-    with start(folder, number, document=hostile_document(), name=name) as director:
+    folder, name = tmp_path_factory.mktemp("hostile"), "<img src=x>\"'\udcff.bin"
+    with reserved_port() as number, start(folder, number, document=hostile_document(), name=name) as director:
         page(number)
         (folder / name).write_bytes(b"broken")
         assert not director.telemetry.ask("/glb/reload")["ok"]

@@ -122,7 +122,7 @@ class Guarded:
             known = self.director.stats()["reload_failures"]
             self.director.process.send_signal(number)
             wait_until(lambda: self.director.stats()["reload_failures"] == known + 1, "the reload")
-        assert self.director.log.count(f"error: forwarding table not reloaded: {self.table}: {loss}") >= 4
+        self.director.wait_log(f"error: forwarding table not reloaded: {self.table}: {loss}", 4)
         assert self.director.stats()["reload_failures"] == failures + 4
         assert self.state() == before
         return re.search(r'"replaces": "([0-9a-f]{16})"', done.stderr)[1]

@@ -3,7 +3,6 @@
 
 import contextlib
 import re
-import socket
 import urllib.request
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from lab.tools import wait_until
 from support import traffic
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess, usable_isas, write_table
+from support.ports import reserved_port
 
 OPTION = "--force-max-simd-bitwidth="
 MEASURED = re.compile(r"measured (\d+) cycles per packet against (\d+) of (\w+)(?: and (\d+) of (\w+))?(;.*)?")
@@ -31,7 +31,7 @@ def chosen(director):
     """(ISA, reason), which telemetry and the log agree about."""
     stats = director.stats()
     assert f"info: isa: {stats['packet_path']}, {stats['packet_path_why']}\n" in director.log
-    assert f"ISA {stats['packet_path']}," in director.wait_log(" ready: ")
+    assert f"ISA {stats['packet_path']}," in director.wait_log(" ready: ")[0]
     return stats["packet_path"], stats["packet_path_why"]
 
 
@@ -55,10 +55,7 @@ def failed(director):
 
 
 def test_auto_measures_and_says_what_it_measured(table):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with start(table, metrics=f"127.0.0.1:{port}") as director:
+    with reserved_port() as port, start(table, metrics=f"127.0.0.1:{port}") as director:
         isa, why = chosen(director)
         metrics, page = (wait_until(lambda at=path: served(port, at), path) for path in ("/metrics", "/"))
     if not HAS_AVX2:

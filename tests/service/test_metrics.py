@@ -15,6 +15,7 @@ from lab.tools import wait_until
 from support import pcap, traffic
 from support.director_conf import CONFIG
 from support.director_process import VERDICTS, DirectorProcess, write_table
+from support.ports import reserved_port
 from support.tree import TREE
 
 REFERENCE = (TREE / "docs/reference/metrics.md").read_text()
@@ -26,15 +27,10 @@ FRAMES = 2000
 HOST = "127.0.0.1"
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return probe.getsockname()[1]
-
-
 @pytest.fixture
 def port():
-    return free_port()
+    with reserved_port() as number:
+        yield number
 
 
 def get(port, path="/metrics", method="GET", host=HOST, **headers):
@@ -87,8 +83,8 @@ def large_table(tmp_path_factory):
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
     """A director that has counted random frames, for tests that only look at it, and its port."""
-    frames, number = traffic.random_frames(8, FRAMES), free_port()
-    with start(tmp_path_factory.mktemp("running"), number, frames) as director:
+    frames = traffic.random_frames(8, FRAMES)
+    with reserved_port() as number, start(tmp_path_factory.mktemp("running"), number, frames) as director:
         director.wait_received(len(frames))
         served(number)
         yield director, number
@@ -97,10 +93,8 @@ def running(tmp_path_factory):
 @pytest.fixture(scope="module")
 def in_use(tmp_path_factory):
     """A director whose address another process used when it started, and its port. It tries again every 5 seconds, while other tests run."""
-    frames, number = traffic.random_frames(9, 100), free_port()
-    with socket.socket() as other:
-        other.bind((HOST, number))
-        other.listen()
+    frames = traffic.random_frames(9, 100)
+    with reserved_port() as number, socket.create_server((HOST, number)) as other:
         with start(tmp_path_factory.mktemp("in-use"), number, frames) as director:
             director.wait_received(len(frames))
             wait_until(lambda: "cannot listen" in director.log, "the error")

@@ -3,7 +3,6 @@
 
 import os
 import re
-import socket
 import subprocess
 import time
 import urllib.request
@@ -18,6 +17,7 @@ from support import traffic
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess, sum_of_verdicts, write_table
 from support.health import wait_health
+from support.ports import reserved_port
 from support.tree import BUILD, CLI
 
 LIBRARY = BUILD / "tests/driver/port_events.so"
@@ -269,12 +269,6 @@ def test_kernel_interface_that_returns_with_another_index_is_used(driver, tmp_pa
             end(director)
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def test_exception_path_of_a_port_that_returns(driver, tmp_path):
     """The kernel gets multicast again, which IPv6 needs to resolve addresses, and glb0 has the MTU that the port has now."""
     def shown(word, device):
@@ -301,8 +295,7 @@ def test_exception_path_of_a_port_that_returns(driver, tmp_path):
 
 
 def test_only_device_is_removed_while_a_capture_and_scrapes_run(start, driver, tmp_path):
-    number = free_port()
-    with start(lcores=LCORES, metrics=f"127.0.0.1:{number}") as director:
+    with reserved_port() as number, start(lcores=LCORES, metrics=f"127.0.0.1:{number}") as director:
         wait_health(director, "ok")
         command = [CLI, "capture", "--file-prefix", director.file_prefix, "-w", tmp_path / "kept.pcapng"]
         with subprocess.Popen(command, env=director.environment, stderr=subprocess.PIPE, text=True) as capture:
@@ -399,14 +392,12 @@ def test_recovery_of_the_driver_is_shown(start, driver):
 
 def test_counters_of_a_port_stay_while_its_driver_recovers(start, driver):
     """If they were 0 meanwhile, Prometheus would count all packets since the start once more."""
-    number = free_port()
-
     def counters(director):
         with urllib.request.urlopen(f"http://127.0.0.1:{number}/metrics", timeout=TIMEOUT_S) as answer:
             metrics = re.search(r"^glb_director_port_received_packets_total\S* (\d+)$", answer.read().decode(), re.M)
         return int(metrics[1]), director.stats()["ports"]["0"]["rx_packets"]
 
-    with start(metrics=f"127.0.0.1:{number}") as director:
+    with reserved_port() as number, start(metrics=f"127.0.0.1:{number}") as director:
         wait_health(director, "ok")
         receives(director)
         before = counters(director)

@@ -253,7 +253,7 @@ def test_bad_table_leaves_the_old_one_in_use(live, client):
         known = len(errors(live))
         live.signal((signal.SIGHUP, signal.SIGUSR1)[number % 2])
         assert live.stat("reload_failures") == 2 * number + 1, name
-        (line,) = errors(live)[known:]
+        (line,) = wait_until(lambda: errors(live)[known:], "the error")
         assert str(live.table) in line, name
         assert str(live.table) in live.stat("last_error"), name
         done = live.command()
@@ -272,7 +272,7 @@ def test_bad_table_leaves_the_old_one_in_use(live, client):
 def test_missing_table_leaves_the_old_one_in_use(live, client):
     live.table.unlink()
     live.signal(signal.SIGHUP)
-    (line,) = errors(live)
+    (line,) = wait_until(lambda: errors(live), "the error")
     assert str(live.table) in line and "No such file" in line
     assert_old_table_forwards(live, client)
 

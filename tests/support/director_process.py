@@ -101,13 +101,14 @@ class DirectorProcess:
     def log(self):
         return self._stderr.read_text(encoding="utf-8", errors="replace")
 
-    def wait_log(self, text):
-        """Waits until a line of the log has this text, and returns the first such line. Threads of the director log after telemetry replies."""
+    def wait_log(self, text, count=1):
+        """Waits until `count` lines of the log have this text, and returns them. Threads may log an event after telemetry shows it."""
 
-        def line():
-            return next((line for line in self.log.splitlines() if text in line), None)
+        def lines():
+            found = [line for line in self.log.splitlines() if text in line]
+            return found if len(found) >= count else None
 
-        return wait_until(line, lambda: f"{text!r} in the log:\n{self.log}")
+        return wait_until(lines, lambda: f"{count} x {text!r} in the log:\n{self.log}")
 
     def __enter__(self):
         try:
@@ -123,8 +124,8 @@ class DirectorProcess:
             telemetry = Telemetry(self.folder / f"dpdk/{self.file_prefix}/dpdk_telemetry.v2")
         except OSError:
             return None
-        # EAL replies before the director has registered its own commands.
-        if "/glb/stats" in telemetry.ask("/"):
+        # EAL replies before the director has registered its own commands. This is the last one.
+        if "/glb/reload" in telemetry.ask("/"):
             return telemetry
         telemetry.close()
         return None
