@@ -3,11 +3,12 @@
  * For LD_PRELOAD: lets a test report events of ports to glb-director, which virtual drivers do not. A thread reads commands from the FIFO
  * $GLB_TEST_EVENTS, one per line: "EVENT PORT"; "silent-down PORT" or "silent-up PORT" to change a link and lose the event; "unplug PORT", by
  * which the kernel asks for the device of a port; "fail COUNT", "absent COUNT" or "refuse COUNT" to let the next COUNT resets fail, the next COUNT attempts to attach a device, or the next
- * COUNT configurations; "early COUNT" to ask for a reset at the end of the next COUNT starts. It also replaces rte_eth_dev_reset(), which virtual drivers lack: the port is stopped, as drivers of VFs leave it. With
- * $GLB_TEST_DRIVER, drivers have this name, and lack the function. Drivers can report changes of the link. If they are told to, DPDK replies
+ * COUNT configurations; "early COUNT" to ask for a reset at the end of the next COUNT starts. It also replaces rte_eth_dev_reset(), which
+ * virtual drivers lack: the port is stopped, as drivers of VFs leave it. With $GLB_TEST_DRIVER, drivers have this name, and lack the function. Drivers can report changes of the link. If they are told to, DPDK replies
  * with the link as of the last event. "hang 1" lets cards be silent when they are started or stopped, until "hang 0"; with $GLB_TEST_SILENT they
- * are silent from the beginning. With $GLB_TEST_EARLY, the first start asks
- * for a reset, too. With $GLB_TEST_INTERRUPTS, ports seem to be cards on vfio-pci with receive interrupts, of which none comes.
+ * are silent from the beginning. With $GLB_TEST_EARLY, the first start asks for a reset, too. With
+ * $GLB_TEST_SLOW_LINK, the link is down when it is first read after a start. With $GLB_TEST_INTERRUPTS, ports seem to be cards on vfio-pci
+ * with receive interrupts, of which none comes.
  */
 #define ALLOW_EXPERIMENTAL_API
 #include <dlfcn.h>
@@ -33,6 +34,7 @@ static int failures, absences, refusals, early, down; /* atomic; `down`: bits 1 
 static int reporting,
 	reported_down; /* atomic; as `down`: ports that report changes of the link, and their links at the last event */
 static int silent; /* atomic */
+static int slow; /* atomic; bits 1 << port whose link has not been read since the port was started */
 static const uint32_t device_flags = RTE_ETH_DEV_INTR_LSC;
 
 static const struct {
@@ -135,6 +137,8 @@ int rte_eth_dev_start(uint16_t port)
 
 	wait_for_card();
 	error = begin(port);
+	if (getenv("GLB_TEST_SLOW_LINK"))
+		__atomic_fetch_or(&slow, 1 << port, __ATOMIC_RELAXED);
 	if (!error && count_down(&early))
 		report(port, RTE_ETH_EVENT_INTR_RESET);
 	return error;
@@ -169,6 +173,8 @@ int rte_eth_link_get_nowait(uint16_t port, struct rte_eth_link *link)
 	bool reports = __atomic_load_n(&reporting, __ATOMIC_RELAXED) >> port & 1;
 
 	if (__atomic_load_n(reports ? &reported_down : &down, __ATOMIC_RELAXED) >> port & 1)
+		link->link_status = RTE_ETH_LINK_DOWN;
+	if (__atomic_fetch_and(&slow, ~(1 << port), __ATOMIC_RELAXED) >> port & 1)
 		link->link_status = RTE_ETH_LINK_DOWN;
 	return error;
 }

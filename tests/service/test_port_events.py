@@ -137,6 +137,18 @@ def test_port_whose_driver_may_not_tell_resets_is_set_up_again_when_its_link_is_
         end(director)
 
 
+def test_resets_that_take_the_link_down_become_rare(start, driver, monkeypatch):
+    """The link of this VF is down at the first look after each reset. The director cannot tell that from another reset of the PF."""
+    monkeypatch.setenv("GLB_TEST_DRIVER", "net_e1000_igb_vf")
+    monkeypatch.setenv("GLB_TEST_SLOW_LINK", "1")
+    with start() as director:
+        driver.report("reset 0")
+        for seconds in (3, 6, 12):
+            director.wait_log(f"the port will be set up again in {seconds} seconds")
+        wait_health(director, "ok")
+        end(director)
+
+
 def test_reset_that_fails_is_tried_again(start, driver):
     with start() as director:
         receives(director)

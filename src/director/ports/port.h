@@ -57,6 +57,7 @@ struct port {
 	struct link link; /* at the last look of the control thread, see link_load(); down while the port is not running */
 	uint64_t retry_ms; /* not before this time the next reset or attempt to attach, in milliseconds of clock_now_ms() */
 	uint64_t reset_due_ms; /* as retry_ms, when to reset a port that runs; 0: never; control thread; the thread of port_recovery, if the port does not run */
+	uint32_t settle_ms; /* from the last return of its link to the reset for that; 0: none was due; control thread */
 	uint32_t wait_ms; /* from the last attempt, which failed, to the next one; 0: none has failed; thread of port_recovery */
 	bool reset_failed; /* the last one; atomic; the thread of port_recovery writes it and the next two */
 	uint8_t quick_resets; /* in a row, each less than a minute after the one before */

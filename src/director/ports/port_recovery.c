@@ -31,6 +31,11 @@
 #define IGB_VF "net_e1000_igb_vf"
 /* The card has a link before the driver of the PF is ready to reply to a VF. Meanwhile the port passes packets if it can. */
 #define LINK_SETTLE_MS 3000
+/*
+ * A reset may take the link of the VF down for a moment, too. If the link is back this soon after a reset, the time doubles, up to
+ * RETRY_MAX_MS, so that resets do not cause each other. They do not end, because the PF may have been reset once more.
+ */
+#define LINK_SOON_MS 10000
 
 int port_recovery_open(struct director *director)
 {
@@ -109,13 +114,16 @@ static enum port_state next_state(enum port_state state, uint32_t events)
 void port_recovery_link_is_back(struct director *director, uint16_t index)
 {
 	struct port *port = &director->ports[index];
+	uint64_t now = clock_now_ms();
+	bool soon = port->settle_ms && now - port->reset_ms < LINK_SOON_MS;
 
 	if (strcmp(port->info.driver_name, IGB_VF) != 0)
 		return;
+	port->settle_ms = soon ? RTE_MIN(2 * port->settle_ms, RETRY_MAX_MS) : LINK_SETTLE_MS;
 	log_notice(
-		"port %u (%s): the PF may have been reset while the link was down, and the driver %s may not tell: the port will be set up again in %d seconds",
-		port->id, port->name, port->info.driver_name, LINK_SETTLE_MS / 1000);
-	port->reset_due_ms = clock_now_ms() + LINK_SETTLE_MS;
+		"port %u (%s): the PF may have been reset while the link was down, and the driver %s may not tell: the port will be set up again in %u seconds",
+		port->id, port->name, port->info.driver_name, port->settle_ms / 1000);
+	port->reset_due_ms = now + port->settle_ms;
 }
 
 /* Returns whether a port that runs is to be reset without an event. */
