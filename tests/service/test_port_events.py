@@ -3,6 +3,7 @@
 
 import os
 import re
+import socket
 import subprocess
 import time
 import urllib.request
@@ -171,6 +172,36 @@ def test_interrupts_are_tried_again_after_a_reset_that_failed(start, driver, mon
         wait_health(director, "ok")
         assert [" with interrupts" in line for line in director.log.splitlines() if "rx queue of" in line] == [True, True], director.log
         end(director)
+
+
+def test_statsd_gets_the_packets_of_a_queue_once(driver, tmp_path):
+    """The counters of its queues are missing while the port is being reset, and this driver keeps them."""
+    pcap.write(tmp_path / "rx.pcap", FRAMES)
+    vdev = f"net_pcap0,rx_pcap={tmp_path}/rx.pcap,tx_pcap={tmp_path}/tx.pcap"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        server.settimeout(TIMEOUT_S)
+        lines = []
+
+        def wait_line(pattern):
+            while not any(re.match(pattern, line) for line in lines):
+                lines.extend(server.recv(65536).decode().split("\n"))
+
+        def counted():
+            return sum(int(line.split(":")[1].removesuffix("|c")) for line in lines if ".queue_received_packets." in line)
+
+        config = {**CONFIG, "statsd": {"host": "127.0.0.1", "port": server.getsockname()[1]}}
+        with DirectorProcess([vdev], config, write_table(tmp_path / "table", traffic.TABLE)) as director:
+            while counted() < len(FRAMES):
+                lines.extend(server.recv(65536).decode().split("\n"))
+            driver.report("fail 1000", "reset 0")
+            wait_line(".*port_running.*:0[|]g")
+            seen = counted()
+            driver.report("fail 0")
+            while counted() == seen:
+                lines.extend(server.recv(65536).decode().split("\n"))
+            assert counted() == director.telemetry.ask("/ethdev/xstats,0")["rx_q0_packets"] == 2 * len(FRAMES)
+            end(director)
 
 
 def test_packets_for_a_port_that_is_not_back_are_counted_at_the_end(start, driver):

@@ -25,6 +25,8 @@ struct metrics {
 	/* Where the page goes on: a section, and in it an item. */
 	unsigned section;
 	uint32_t table, item;
+	/* Counters of a port are missing, because it is being reset; they will be back. */
+	bool left_out;
 };
 
 /* Begins a page. `to` has its format and prefix, but no file yet. */

@@ -145,14 +145,18 @@ struct xstats {
 	struct rte_eth_xstat *values;
 };
 
-/* Reads the driver's own counters. count: 0 if it has none, or if the port is being reset. */
-static struct xstats read_xstats(struct director *director, const struct port *port)
+/* Reads the driver's own counters. count: 0 if it has none, or if the port is being reset; the page then leaves them out. */
+static struct xstats read_xstats(struct metrics *metrics, const struct port *port)
 {
+	struct director *director = metrics->director;
 	struct xstats xstats = {0};
+	bool running;
 	int count;
 
 	pthread_mutex_lock(&director->ports_lock);
-	count = port_is_running(port) ? rte_eth_xstats_get_names(port->id, NULL, 0) : 0;
+	running = port_is_running(port);
+	metrics->left_out |= !running;
+	count = running ? rte_eth_xstats_get_names(port->id, NULL, 0) : 0;
 	if (count > 0) {
 		xstats.names = calloc((size_t)count, sizeof(*xstats.names));
 		xstats.values = calloc((size_t)count, sizeof(*xstats.values));
@@ -171,7 +175,7 @@ static struct xstats read_xstats(struct director *director, const struct port *p
 static void print_queues(struct metrics *metrics, uint32_t item, const char *start, const char *end)
 {
 	const struct port *port = &metrics->director->ports[item];
-	struct xstats xstats = read_xstats(metrics->director, port);
+	struct xstats xstats = read_xstats(metrics, port);
 	uint32_t queues = start[0] == 'r' ? port->rx_queues : port->tx_queues;
 
 	for (int i = 0; i < xstats.count; i++) {

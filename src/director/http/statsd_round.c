@@ -55,7 +55,7 @@ int statsd_round_step(struct statsd_round *round)
 		more = metrics_step(&round->metrics);
 	if (more == HTTP_MORE)
 		return 0;
-	statsd_end(round->statsd, more == HTTP_END, now_ms);
+	statsd_end(round->statsd, more == HTTP_END && !round->metrics.left_out, now_ms);
 	round->running = false;
 	return WAIT_MS;
 }
