@@ -202,10 +202,10 @@ def other_device_in_group(host):
     host.link(f"sys/kernel/iommu_groups/42/devices/{OTHER}", f"../../../../bus/pci/devices/{OTHER}")
 
 
-def vf(name="eth1", text="", enabled=True):
+def vf(name="eth1", text="", enabled=True, device=PF):
     """A configuration of glb-bifurcate."""
     def plant(host):
-        host.write(f"etc/glb/bifurcate.d/{name}.conf", f'device = "{PF}";\nmac = "02:00:00:00:03:01";\n{text}')
+        host.write(f"etc/glb/bifurcate.d/{name}.conf", f'device = "{device}";\nmac = "02:00:00:00:03:01";\n{text}')
         if enabled:
             host.enable(f"glb-bifurcate@{name}")
     return plant
@@ -289,6 +289,8 @@ FAULTS = [
           "it has errors, so the VF of the director is not made when this host starts", command="glb-director-cli check "),
     Fault("two configurations of one card", several(vf(), vf("eth2")), "fail", "configuration", "/etc/glb/bifurcate.d/eth2.conf",
           "so only one of the two VFs is made when this host starts: remove one file"),
+    Fault("one MAC for VFs of two cards", several(vf(), vf("eth2", device="eth2")), "fail", "configuration", "/etc/glb/bifurcate.d/eth2.conf",
+          "/etc/glb/bifurcate.d/eth1.conf has the same, so packets for one of the two VFs can go to the other"),
     Fault("a VF that no unit makes", vf(enabled=False), "warn", "units", "glb-bifurcate@eth1.service",
           "it does not start with this host, and the director finds no VF", command="systemctl --root="),
     Fault("a slow clock", write("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet"), "warn", "clock", "hpet", "this slow clock"),

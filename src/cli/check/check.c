@@ -180,7 +180,7 @@ static void check_together(struct subject *subjects, size_t count)
 	}
 }
 
-/* Adds a fault for each two VFs that cannot both be made. */
+/* Adds a fault for each two VFs of which only one can work. */
 static void check_vfs(struct subject *subjects, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -50,6 +50,22 @@ struct pair {
 	bool reported;
 };
 
+/* Two VFs of one card: glb-bifurcate makes only the first. VFs of two cards with one MAC: it makes both. */
+static void report_clash(struct pair *pair, const char *key, const char *path)
+{
+	struct findings *findings = &pair->doctor->findings;
+
+	if (strcmp(key, "mac") == 0)
+		findings_add(findings, FINDINGS_FAIL, pair->path, NULL,
+			"%s: %s has the same, so packets for one of the two VFs can go to the other: choose another MAC for one",
+			key, path);
+	else
+		findings_add(findings, FINDINGS_FAIL, pair->path, NULL,
+			"%s: %s has the same, so only one of the two VFs is made when this host starts: remove one file",
+			key, path);
+	pair->reported = true;
+}
+
 static void compare(void *context, const char *file)
 {
 	struct pair *pair = context;
@@ -64,10 +80,7 @@ static void compare(void *context, const char *file)
 	}
 	key = vf_conf_clash(pair->conf, &other);
 	if (key)
-		findings_add(&pair->doctor->findings, FINDINGS_FAIL, pair->path, NULL,
-			"%s: %s has the same, so only one of the two VFs is made when this host starts: remove one file",
-			key, path);
-	pair->reported |= key != NULL;
+		report_clash(pair, key, path);
 	vf_conf_free(&other);
 	faults_clear(&none);
 }
