@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -112,4 +113,13 @@ int output_of(char *const words[], char **text, size_t *size)
 int output_of_both(char *const words[], char **text, size_t *size)
 {
 	return run(words, true, text, size);
+}
+
+_Static_assert(OUTPUT_OF_TIMEOUT_S == 20, "as the text says");
+
+const char *output_of_reason(int error)
+{
+	if (error == -ETIMEDOUT)
+		return "it did not end within 20 seconds, so it was killed";
+	return error == -EIO ? "it ended with an error" : strerror(-error);
 }

@@ -21,4 +21,7 @@ int output_of(char *const words[], char **text, size_t *size);
  */
 int output_of_both(char *const words[], char **text, size_t *size);
 
+/* Returns why, for an error of these functions. strerror() would tell of a connection that timed out. */
+const char *output_of_reason(int error);
+
 #endif

@@ -25,7 +25,7 @@ json_t *vf_ask(char *const words[], struct faults *faults)
 		faults_error(faults, words[0], "there is no such program: install the package iproute2");
 	else if (error)
 		faults_error(faults, words[0], "'%s %s %s %s ...' failed: %s", words[0], words[1], words[2], words[3],
-			strerror(-error));
+			output_of_reason(error));
 	else if (!json)
 		faults_error(faults, words[0], "it did not print JSON: %s", problem.text);
 	free(text);

@@ -26,11 +26,13 @@ static char *ask_ethtool(const char *option, const char *interface, struct fault
 	char *text;
 	int error = output_of(words, &text, &size);
 
-	if (error)
-		faults_error(faults, "ethtool",
-			error == -ENOENT ? "there is no such program: install the package ethtool"
-					 : "'ethtool %s %s' failed: the driver has no such rules",
-			option, interface);
+	if (error == -ENOENT)
+		faults_error(faults, "ethtool", "there is no such program: install the package ethtool");
+	else if (error == -EIO)
+		faults_error(
+			faults, "ethtool", "'ethtool %s %s' failed: the driver has no such rules", option, interface);
+	else if (error)
+		faults_error(faults, "ethtool", "'ethtool %s %s' failed: %s", option, interface, output_of_reason(error));
 	return text;
 }
 

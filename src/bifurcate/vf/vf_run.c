@@ -59,8 +59,13 @@ static int run_program(const char *command, struct faults *faults)
 	if (error == -ENOENT)
 		faults_error(
 			faults, NULL, "'%s' failed: there is no program '%s': install its package", command, words[0]);
+	else if (error == -ETIMEDOUT)
+		faults_error(faults, NULL,
+			"'%s' failed: %s; the card may still have done it: try again, which goes on from there",
+			command, output_of_reason(error));
 	else if (error)
-		faults_error(faults, NULL, "'%s' failed: %s", command, reason && *reason ? reason : strerror(-error));
+		faults_error(
+			faults, NULL, "'%s' failed: %s", command, reason && *reason ? reason : output_of_reason(error));
 	free(text);
 	free(copy);
 	return error;

@@ -95,7 +95,7 @@ static void report_live(struct doctor *doctor, const struct unit *unit)
 	snprintf(name, sizeof(name), "%s", unit->name);
 	error = output_of(words, &text, &size);
 	if (error)
-		doctor_ok(doctor, unit->name, "not known: systemctl: %s", strerror(-error));
+		doctor_ok(doctor, unit->name, "not known: systemctl: %s", output_of_reason(error));
 	else if (strcmp(value_of(text, "LoadState", load), "loaded") != 0)
 		doctor_ok(doctor, unit->name, "not needed: the unit is not installed");
 	else

@@ -41,7 +41,7 @@ bool director_of_unit(const char *unit, struct director_table *table)
 
 	*table = (struct director_table){0};
 	if (error) {
-		fprintf(stderr, "systemctl show %s: %s\n", unit, status ? status : strerror(-error));
+		fprintf(stderr, "systemctl show %s: %s\n", unit, status ? status : output_of_reason(error));
 		free(status);
 		return false;
 	}

@@ -117,6 +117,14 @@ def test_vfio_that_is_not_installed(host):
     assert "'modprobe vfio-pci' failed: modprobe: FATAL: Module vfio-pci not found" in said and not host.vf()
 
 
+def test_command_that_takes_too_long_is_killed(host):
+    """As `devlink` may, if a card changes its mode for long. The next apply goes on."""
+    (host.pci / "drivers/vfio-pci").rmdir()
+    host.program("modprobe", "exec sleep 600")
+    said = host.run("apply", "eth1", code=1)
+    assert "'modprobe vfio-pci' failed: it did not end within 20 seconds, so it was killed; the card may still have done it: try again" in said
+
+
 @pytest.mark.parametrize("driver, program, script, expected", [
     ("igb", "ip", "exit 127", "ip: there is no such program: install the package iproute2"),
     ("igb", "ip", "exit 1", "ip: 'ip -json link show ...' failed"),
