@@ -36,6 +36,7 @@ static void add_worker(struct subject *subject, uint16_t index)
 	worker->index = index;
 	worker->path_count = 1;
 	worker->paths = &subject->paths[index];
+	sample_begin(&worker->sampler, index);
 	worker->pipeline.steering = &subject->steering;
 	worker->pipeline.outer.source_ip = 0x010200c0;
 }
@@ -96,8 +97,6 @@ void subject_open(
 	*subject = (struct subject){.live = {.routes = routes, .generation = 1}};
 	subject->shared.qsbr = allocate(rte_rcu_qsbr_get_memsize(LINE_QUEUES));
 	rte_rcu_qsbr_init(subject->shared.qsbr, LINE_QUEUES);
-	for (unsigned i = 0; i < TABLE_MAX_TABLES; i++)
-		subject->live.slot[i] = (uint8_t)i;
 	subject->shared.live = &subject->live;
 	if (!table_counts_alloc(&subject->live.counts, routes, LINE_QUEUES)) {
 		fprintf(stderr, "out of memory for counters\n");

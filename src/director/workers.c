@@ -11,7 +11,6 @@
 #include <rte_malloc.h>
 
 #include "program/log.h"
-#include "worker/sample.h"
 #include "worker/worker.h"
 
 /* The rings of a PLAN_WORK path, to the worker and back. `back` is NULL if the worker transmits everything itself. */
@@ -215,6 +214,7 @@ static struct worker *create(struct director *director, uint16_t index)
 	worker->index = index;
 	worker->lcore = lcore;
 	worker->paths = paths;
+	sample_begin(&worker->sampler, index);
 	worker->limit_after = SAMPLE_ITERATIONS;
 	worker->pipeline.steering = &director->conf.steering;
 	worker->exceptions.limits = &director->exception_limits;
@@ -273,18 +273,4 @@ void workers_sum(const struct director *director, struct counters *sum)
 	*sum = (struct counters){0};
 	for (uint16_t i = 0; i < director->worker_count; i++)
 		counters_sum(sum, &director->workers[i]->counters);
-}
-
-struct counters_table workers_sum_slot(void *context, uint16_t slot)
-{
-	const struct director *director = context;
-	struct counters_table sum = {0};
-
-	for (uint16_t i = 0; i < director->worker_count; i++) {
-		const struct counters_table *from = &director->workers[i]->counters.tables[slot];
-
-		sum.packets += __atomic_load_n(&from->packets, __ATOMIC_RELAXED);
-		sum.bytes += __atomic_load_n(&from->bytes, __ATOMIC_RELAXED);
-	}
-	return sum;
 }

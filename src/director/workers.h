@@ -20,7 +20,4 @@ void workers_free(struct director *director);
 /* Writes the sum of all workers' counters to *sum. Any thread. */
 void workers_sum(const struct director *director, struct counters *sum);
 
-/* Returns what all workers have counted for one slot of counters.tables. For reload_run(). context: the struct director. */
-struct counters_table workers_sum_slot(void *context, uint16_t slot);
-
 #endif

@@ -15,27 +15,36 @@ static uint32_t outer_size(const uint8_t *frame)
 	return ip + GUE_OUTER_SIZE(words - 1u);
 }
 
-struct bind_sample bind_sample_take(const struct rte_mbuf *mbuf, uint32_t at, uint32_t count, const struct routes *routes)
+static struct bind_sample look_up(
+	const struct rte_mbuf *mbuf, uint32_t at, uint32_t stands_for, const struct routes *routes)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	uint32_t outer = outer_size(frame);
 
 	return (struct bind_sample){
 		.at = at,
-		.weight = count * (count >= BIND_SAMPLE_MANY ? SAMPLE_EVERY : 1),
+		.weight = stands_for,
 		.size = mbuf->pkt_len,
 		.bind = steer_find_packet_bind(frame + outer, mbuf->data_len - outer, mbuf->pkt_len - outer, routes),
 	};
 }
 
-struct bind_sample bind_sample_choose(const struct outbox *outbox, const struct routes *routes, uint64_t random)
+struct bind_sample bind_sample_take(struct sampler *sampler, struct rte_mbuf *const *mbufs, uint32_t count,
+	uint32_t weight, const struct routes *routes)
 {
-	uint32_t at = bind_sample_place(outbox->count, random);
+	uint32_t at = sample_draw(sampler, count);
 
-	if (outbox->count == 0 || !bind_sample_due(outbox->count, random) ||
-		outbox->outcomes[at].verdict != VERDICT_FORWARDED)
+	return look_up(mbufs[at], at, count * weight, routes);
+}
+
+struct bind_sample bind_sample_choose(
+	struct sampler *sampler, const struct outbox *outbox, uint32_t weight, const struct routes *routes)
+{
+	uint32_t at = sample_draw(sampler, outbox->count);
+
+	if (outbox->count == 0 || outbox->outcomes[at].verdict != VERDICT_FORWARDED)
 		return (struct bind_sample){0};
-	return bind_sample_take(outbox->mbufs[at], at, outbox->count, routes);
+	return look_up(outbox->mbufs[at], at, outbox->count * weight, routes);
 }
 
 void bind_sample_count(const struct bind_sample *sample, uint32_t sent, const struct live_table *live, unsigned worker)

@@ -24,15 +24,9 @@ void count_rows_free(struct count_rows *rows)
 	*rows = (struct count_rows){0};
 }
 
-/* Returns the row of earlier tables. */
-static uint64_t *earlier_row(const struct count_rows *rows, unsigned kind)
-{
-	return rows->rows + kind * (rows->workers + 1) * rows->stride;
-}
-
 uint64_t count_rows_sum(const struct count_rows *rows, unsigned kind, size_t index)
 {
-	const uint64_t *row = earlier_row(rows, kind);
+	const uint64_t *row = count_rows_earlier(rows, kind);
 	uint64_t sum = 0;
 
 	for (unsigned worker = 0; worker <= rows->workers; worker++)
@@ -48,16 +42,16 @@ static int compare_keys(const void *a, const void *b, void *compare)
 	return order ? order : (left->index > right->index) - (left->index < right->index);
 }
 
-void count_rows_carry(struct count_rows *rows, struct count_key *to, size_t to_count, const struct count_rows *old,
-	struct count_key *from, size_t from_count, count_compare *compare)
+void count_rows_match(struct count_key *to, size_t to_count, struct count_key *from, size_t from_count,
+	count_compare *compare, count_pair *pair, void *context)
 {
 	qsort_r(to, to_count, sizeof(*to), compare_keys, &compare);
 	qsort_r(from, from_count, sizeof(*from), compare_keys, &compare);
-	for (size_t t = 0, f = 0; t < to_count && f < from_count;) {
-		int order = compare(to[t].key, from[f].key);
+	for (size_t t = 0, f = 0; f < from_count;) {
+		int order = t < to_count ? compare(to[t].key, from[f].key) : 1;
 
-		for (unsigned kind = 0; order == 0 && kind < rows->kinds; kind++)
-			earlier_row(rows, kind)[to[t].index] = count_rows_sum(old, kind, from[f].index);
+		if (order >= 0)
+			pair(context, order == 0 ? to[t].index : COUNT_GONE, from[f].index);
 		t += order <= 0;
 		f += order >= 0;
 	}

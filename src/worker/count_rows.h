@@ -22,6 +22,12 @@ struct count_rows {
 bool count_rows_alloc(struct count_rows *rows, unsigned kinds, size_t count, unsigned workers);
 void count_rows_free(struct count_rows *rows);
 
+/* Returns the row of earlier tables. */
+static inline uint64_t *count_rows_earlier(const struct count_rows *rows, unsigned kind)
+{
+	return rows->rows + kind * (rows->workers + 1) * rows->stride;
+}
+
 /* Returns the row of a worker. */
 static inline uint64_t *count_rows_of(const struct count_rows *rows, unsigned kind, unsigned worker)
 {
@@ -40,11 +46,14 @@ struct count_key {
 /* Less than, equal to or greater than 0. a, b: members `key`. */
 typedef int count_compare(const void *a, const void *b);
 
-/*
- * Makes the things of `to` go on with the sums that things with the same key have in `old`. Of several with one key, the
- * n-th goes on with the n-th. May be called again, when the old sums have grown. Sorts both arrays.
- */
-void count_rows_carry(struct count_rows *rows, struct count_key *to, size_t to_count, const struct count_rows *old,
-	struct count_key *from, size_t from_count, count_compare *compare);
+/* The index of a thing that is no longer there. */
+#define COUNT_GONE SIZE_MAX
+
+/* Called for a thing with its old index and its new one, or COUNT_GONE. */
+typedef void count_pair(void *context, size_t to, size_t from);
+
+/* Calls pair() for each thing of `from`. Of several with one key, the n-th becomes the n-th of `to`. Sorts both arrays. */
+void count_rows_match(struct count_key *to, size_t to_count, struct count_key *from, size_t from_count,
+	count_compare *compare, count_pair *pair, void *context);
 
 #endif

@@ -11,7 +11,7 @@ enum {
 };
 
 _Static_assert(VERDICT_COUNT + MEMBERS == COUNTERS_VALUES, "every counter is listed");
-_Static_assert(sizeof(struct counters_table) == 2 * sizeof(uint64_t), "nothing but numbers");
+_Static_assert(sizeof(struct counters) == COUNTERS_VALUES * sizeof(uint64_t), "nothing but numbers");
 
 void counters_sum(struct counters *sum, const struct counters *from)
 {

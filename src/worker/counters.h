@@ -9,21 +9,14 @@
 #include <stdint.h>
 
 #include "packet/verdict.h"
-#include "table/table.h"
 
 /*
- * 1: the worker counts packets of tables, backends and binds, takes poll gaps, and tests whether a capture runs. The benchmark also
+ * 1: the worker counts packets of backends and binds, takes poll gaps, and tests whether a capture runs. The benchmark also
  * compiles it with 0, to measure what this costs.
  */
 #ifndef WATCHES
 #define WATCHES 1
 #endif
-
-/*
- * Twice the number of tables. During a reload, workers still count for the old tables while the new ones already have slots,
- * and the new ones may all have other names.
- */
-#define COUNTERS_SLOTS (2 * TABLE_MAX_TABLES)
 
 /* member, which is also the name of the counter; help text (docs/reference/counters.md has the same) */
 #define COUNTERS_LIST(X)                                                                                                  \
@@ -52,30 +45,17 @@
 	X(empty_polls, "iterations that received no packet")                                                              \
 	X(sleeps, "times that the lcore slept (only with idle = \"sleep\")")
 
-struct counters_table {
-	uint64_t packets, bytes; /* forwarded for this table; bytes with the outer headers */
-} __attribute__((aligned(16)));
-
 struct counters {
 #define X(member, help) uint64_t member;
 	COUNTERS_LIST(X)
 #undef X
 	uint64_t verdicts[VERDICT_COUNT];
-	struct counters_table tables[COUNTERS_SLOTS];
 };
 
 /* Called by the owner. A reader sees the old value or the new one, never a mix of both. */
 static inline void counters_add(uint64_t *counter, uint64_t value)
 {
 	__atomic_store_n(counter, *counter + value, __ATOMIC_RELAXED);
-}
-
-/* Counts packets of a table, with one store for both members. */
-static inline void counters_add_packets(struct counters_table *table, uint64_t packets, uint64_t bytes)
-{
-	typedef uint64_t both __attribute__((vector_size(16), may_alias));
-
-	*(both *)table += (both){packets, bytes};
 }
 
 /* Adds all of *from to *sum. */
@@ -86,11 +66,11 @@ struct counters_value {
 	uint64_t value;
 };
 
-/* The number of all counters except those of tables. */
+/* The number of all counters. */
 #define COUNTERS_ONE(member, help) +1
 enum { COUNTERS_VALUES = VERDICT_COUNT COUNTERS_LIST(COUNTERS_ONE) };
 
-/* Lists all counters except those of tables, in the order received, verdicts, others. Returns their number. */
+/* Lists all counters in the order received, verdicts, others. Returns their number. */
 unsigned counters_list(const struct counters *counters, struct counters_value values[COUNTERS_VALUES]);
 
 #endif

@@ -22,6 +22,65 @@ void table_counts_free(struct table_counts *counts)
 	count_rows_free(&counts->binds);
 }
 
+/* Returns what of a tally is not settled. */
+static struct forwarded unsettled(uint64_t tally, struct forwarded settled)
+{
+	uint64_t left = tally - settled.packets * TALLY_PACKET - settled.bytes;
+
+	return (struct forwarded){.packets = left / TALLY_PACKET, .bytes = left % TALLY_PACKET};
+}
+
+void table_counts_settle(
+	const struct table_counts *counts, const struct routes *routes, unsigned worker, uint32_t *next, uint32_t count)
+{
+	const uint64_t *tallies = count_rows_of(&counts->backends, BACKEND_TALLY, worker);
+	uint64_t *packets = count_rows_of(&counts->backends, BACKEND_PACKETS, worker);
+	uint64_t *bytes = count_rows_of(&counts->backends, BACKEND_BYTES, worker);
+
+	for (uint32_t i = 0; i < count && routes->address_count; i++) {
+		uint32_t at = *next < routes->address_count ? *next : 0;
+		struct forwarded more = unsettled(tallies[at], (struct forwarded){packets[at], bytes[at]});
+
+		/* Whoever sees one of these also sees the tally. */
+		__atomic_store_n(&packets[at], packets[at] + more.packets, __ATOMIC_RELEASE);
+		__atomic_store_n(&bytes[at], bytes[at] + more.bytes, __ATOMIC_RELEASE);
+		*next = at + 1;
+	}
+}
+
+struct forwarded table_counts_backend(const struct table_counts *counts, size_t index)
+{
+	const struct count_rows *rows = &counts->backends;
+	struct forwarded sum = {0};
+
+	for (unsigned row = 0; row <= rows->workers; row++) {
+		size_t at = row * rows->stride + index;
+		struct forwarded settled, more;
+
+		/* Before the tally, so that they are not ahead of it. One may be older than the other. */
+		settled.packets = __atomic_load_n(&count_rows_earlier(rows, BACKEND_PACKETS)[at], __ATOMIC_ACQUIRE);
+		settled.bytes = __atomic_load_n(&count_rows_earlier(rows, BACKEND_BYTES)[at], __ATOMIC_ACQUIRE);
+		more = unsettled(
+			__atomic_load_n(&count_rows_earlier(rows, BACKEND_TALLY)[at], __ATOMIC_RELAXED), settled);
+		sum.packets += settled.packets + more.packets;
+		sum.bytes += settled.bytes + more.bytes;
+	}
+	return sum;
+}
+
+struct forwarded table_counts_table(const struct table_counts *counts, const struct routes *routes, uint32_t table)
+{
+	struct forwarded sum = counts->gone[table];
+
+	for (uint32_t i = 0; i < routes->set.tables[table].backend_count; i++) {
+		struct forwarded more = table_counts_backend(counts, routes_backend(routes, table, i));
+
+		sum.packets += more.packets;
+		sum.bytes += more.bytes;
+	}
+	return sum;
+}
+
 static int compare_backends(const void *a, const void *b)
 {
 	const struct table_backend *left = a, *right = b;
@@ -64,22 +123,59 @@ static struct count_key *list_binds(const struct table_counts *counts, const str
 	return keys;
 }
 
+/* From a table to another. */
+struct carriage {
+	struct table_counts *counts;
+	const struct table_counts *old;
+	uint32_t table;
+};
+
+static void carry_backend(void *context, size_t to, size_t from)
+{
+	struct carriage *carriage = context;
+	struct count_rows *rows = &carriage->counts->backends;
+	struct forwarded sum = table_counts_backend(carriage->old, from);
+
+	if (to == COUNT_GONE) {
+		carriage->counts->gone[carriage->table].packets += sum.packets;
+		carriage->counts->gone[carriage->table].bytes += sum.bytes;
+		return;
+	}
+	count_rows_earlier(rows, BACKEND_TALLY)[to] = sum.packets * TALLY_PACKET + sum.bytes;
+	count_rows_earlier(rows, BACKEND_PACKETS)[to] = sum.packets;
+	count_rows_earlier(rows, BACKEND_BYTES)[to] = sum.bytes;
+	count_rows_earlier(rows, BACKEND_NO_NEXT_HOP)[to] =
+		count_rows_sum(&carriage->old->backends, BACKEND_NO_NEXT_HOP, from);
+}
+
+static void carry_bind(void *context, size_t to, size_t from)
+{
+	struct carriage *carriage = context;
+
+	for (unsigned kind = 0; kind < BIND_COUNTS && to != COUNT_GONE; kind++)
+		count_rows_earlier(&carriage->counts->binds, kind)[to] =
+			count_rows_sum(&carriage->old->binds, kind, from);
+}
+
 void table_counts_carry(struct table_counts *counts, const struct routes *routes, uint32_t to,
 	const struct table_counts *old, const struct routes *old_routes, uint32_t from)
 {
 	const struct table *table = &routes->set.tables[to], *old_table = &old_routes->set.tables[from];
 	struct count_key *keys = list_backends(routes, to), *old_keys = list_backends(old_routes, from);
+	struct carriage carriage = {.counts = counts, .old = old, .table = to};
 
-	if (keys && old_keys)
-		count_rows_carry(&counts->backends, keys, table->backend_count, &old->backends, old_keys,
-			old_table->backend_count, compare_backends);
+	if (keys && old_keys) {
+		counts->gone[to] = old->gone[from];
+		count_rows_match(keys, table->backend_count, old_keys, old_table->backend_count, compare_backends,
+			carry_backend, &carriage);
+	}
 	free(keys);
 	free(old_keys);
 	keys = list_binds(counts, routes, to);
 	old_keys = list_binds(old, old_routes, from);
 	if (keys && old_keys)
-		count_rows_carry(&counts->binds, keys, table->bind_count, &old->binds, old_keys, old_table->bind_count,
-			compare_binds);
+		count_rows_match(
+			keys, table->bind_count, old_keys, old_table->bind_count, compare_binds, carry_bind, &carriage);
 	free(keys);
 	free(old_keys);
 }

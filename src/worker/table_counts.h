@@ -11,8 +11,9 @@
 
 /* The counts of each backend, by index in routes->addresses. */
 enum backend_count {
-	BACKEND_FORWARDED, /* packets with this backend as first hop */
-	BACKEND_BYTES, /* of the packets in BACKEND_FORWARDED with their outer headers, estimated from samples */
+	BACKEND_TALLY, /* packets with this backend as first hop and their bytes, see tally_add() */
+	BACKEND_PACKETS, /* of the tally, when it was last settled */
+	BACKEND_BYTES, /* with the outer headers */
 	BACKEND_NO_NEXT_HOP, /* packets that were dropped, because no next hop to the backend is known */
 	BACKEND_COUNTS,
 };
@@ -24,9 +25,15 @@ enum bind_count {
 	BIND_COUNTS,
 };
 
+/* Packets that were forwarded, and their bytes with the outer headers. */
+struct forwarded {
+	uint64_t packets, bytes;
+};
+
 struct table_counts {
 	struct count_rows backends, binds;
 	uint32_t first_bind[TABLE_MAX_TABLES]; /* index in `binds` of the first bind of each table */
+	struct forwarded gone[TABLE_MAX_TABLES]; /* of backends that earlier tables had */
 };
 
 /* False: out of memory. The caller frees *counts with table_counts_free() in either case. */
@@ -40,8 +47,41 @@ static inline uint32_t table_counts_bind(const struct table_counts *counts, uint
 }
 
 /*
- * Makes the backends and binds of table `to` of `routes` go on with the sums that the same addresses and the same binds have
- * in table `from` of `old_routes`. May be called again, when the old sums have grown. If there is no memory to do it,
+ * A tally is packets * 2^40 + bytes, modulo 2^64: one addition for each packet in place of two. It overflows. So a worker settles
+ * the tallies of all backends before it counts 2^24 more packets: it brings BACKEND_PACKETS and BACKEND_BYTES up to date, with all
+ * their bits. What the tally has more than these is less than 2^24 packets and less than 2^40 bytes.
+ */
+#define TALLY_PACKET       (UINT64_C(1) << 40)
+#define TALLY_MOST_PACKETS (1u << 24)
+
+/* Counts a packet. Called by the owner of the tally. size: bytes, less than 2^16. weight: how often the packet counts. */
+static inline void tally_add(uint64_t *tally, uint32_t size, uint64_t weight)
+{
+	*tally += (TALLY_PACKET + size) * weight;
+}
+
+/* Takes a packet back that was counted once. */
+static inline void tally_remove(uint64_t *tally, uint32_t size)
+{
+	*tally -= TALLY_PACKET + size;
+}
+
+/*
+ * Settles the tallies of a worker for `count` backends, from *next on, and moves *next on. Called by the worker. It starts again
+ * after the last backend.
+ */
+void table_counts_settle(const struct table_counts *counts, const struct routes *routes, unsigned worker,
+	uint32_t *next, uint32_t count);
+
+/* Returns what all workers have counted for a backend. index: in routes->addresses. Workers may count and settle meanwhile. */
+struct forwarded table_counts_backend(const struct table_counts *counts, size_t index);
+
+/* Returns what all workers have counted for a table, and for the tables before it that table_counts_carry() knew. */
+struct forwarded table_counts_table(const struct table_counts *counts, const struct routes *routes, uint32_t table);
+
+/*
+ * Makes table `to` of `routes` go on with what table `from` of `old_routes` has counted, and its backends and binds with what the
+ * same addresses and the same binds have. May be called again, when the old counts have grown. If there is no memory to do it,
  * they start at 0.
  */
 void table_counts_carry(struct table_counts *counts, const struct routes *routes, uint32_t to,

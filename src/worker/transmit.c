@@ -34,15 +34,15 @@ static uint16_t send_to_ring(const struct queue *queue, struct rte_mbuf **mbufs,
 	return sent;
 }
 
-static void mark(struct rte_mbuf *mbuf, uint16_t verdict, uint16_t slot)
+static void mark(struct rte_mbuf *mbuf, struct outcome outcome)
 {
-	mbuf->hash.usr = verdict | (uint32_t)slot << 8;
+	mbuf->hash.usr = outcome.verdict | (uint32_t)outcome.class << 8;
 }
 
 static uint16_t hand_over(const struct queue *queue, struct outbox *outbox)
 {
 	for (uint16_t i = 0; i < outbox->count; i++)
-		mark(outbox->mbufs[i], outbox->outcomes[i].verdict, outbox->outcomes[i].slot);
+		mark(outbox->mbufs[i], outbox->outcomes[i]);
 	if (WATCHES && unlikely(outbox->tap))
 		tap_mark(outbox->tap, outbox->mbufs, outbox->count);
 	return send_to_ring(queue, outbox->mbufs, outbox->count);
@@ -69,31 +69,21 @@ static void count_sent(const struct outbox *outbox, uint16_t sent, struct counte
 
 	for (uint16_t i = 0; i < sent; i++)
 		bytes += outbox->sizes[i];
-	if (!outbox->verdicts_differ)
+	if (!outbox->verdicts_differ) {
 		count_verdict(outcomes[0].verdict, sent, bytes, counters);
-	if (!outbox->verdicts_differ && !outbox->slots_differ) {
-		if (WATCHES && outcomes[0].verdict == VERDICT_FORWARDED)
-			counters_add_packets(&counters->tables[outcomes[0].slot], sent, bytes);
 		return;
 	}
-	for (uint16_t i = 0; i < sent; i++) {
-		if (outbox->verdicts_differ)
-			count_verdict(outcomes[i].verdict, 1, outbox->sizes[i], counters);
-		if (WATCHES && outcomes[i].verdict == VERDICT_FORWARDED)
-			counters_add_packets(&counters->tables[outcomes[i].slot], 1, outbox->sizes[i]);
-	}
+	for (uint16_t i = 0; i < sent; i++)
+		count_verdict(outcomes[i].verdict, 1, outbox->sizes[i], counters);
 }
 
-static void count_forwarded(
-	const struct burst *burst, const struct live_table *live, uint16_t sent, struct counters *counters)
+static void count_forwarded(const struct burst *burst, uint16_t sent, struct counters *counters)
 {
 	uint32_t bytes = 0;
 
 	for (uint16_t i = 0; i < sent; i++)
 		bytes += burst->out_size[i];
 	count_verdict(VERDICT_FORWARDED, sent, bytes, counters);
-	if (WATCHES && live->routes->set.count == 1)
-		counters_add_packets(&counters->tables[live->slot[0]], sent, bytes);
 }
 
 static void count_unsent(const struct queue *queue, const struct outbox *outbox, uint16_t at, struct counters *counters)
@@ -113,7 +103,7 @@ static void count_unsent(const struct queue *queue, const struct outbox *outbox,
 static void empty(struct outbox *outbox)
 {
 	outbox->count = 0;
-	outbox->verdicts_differ = outbox->slots_differ = false;
+	outbox->verdicts_differ = false;
 }
 
 uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct counters *counters)
@@ -136,18 +126,18 @@ uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct count
 	return sent;
 }
 
-uint16_t transmit_forwarded(const struct queue *queue, struct rte_mbuf **mbufs, const struct burst *burst,
-	const struct live_table *live, struct counters *counters)
+uint16_t transmit_forwarded(
+	const struct queue *queue, struct rte_mbuf **mbufs, const struct burst *burst, struct counters *counters)
 {
 	uint16_t count = (uint16_t)burst->count, sent;
 
 	if (queue->ring) {
 		for (uint16_t i = 0; i < count; i++)
-			mark(mbufs[i], VERDICT_FORWARDED, live->slot[burst->table[i]]);
+			mark(mbufs[i], (struct outcome){.verdict = VERDICT_FORWARDED});
 		sent = send_to_ring(queue, mbufs, count);
 	} else {
 		sent = send_to_port(queue, mbufs, count);
-		count_forwarded(burst, live, sent, counters);
+		count_forwarded(burst, sent, counters);
 	}
 	if (unlikely(sent < count)) {
 		counters_add(&counters->verdicts[VERDICT_DROP_TX_FULL], count - sent);
@@ -179,7 +169,7 @@ static void write_frames(int tun, struct outbox *outbox, uint16_t passed[EXCEPTI
 {
 	for (uint16_t i = 0; i < outbox->count; i++) {
 		if (write_frame(tun, outbox->mbufs[i]))
-			passed[outbox->outcomes[i].slot]++;
+			passed[outbox->outcomes[i].class]++;
 		else
 			note_refused(outbox, i);
 	}
@@ -193,7 +183,7 @@ static void send_each(const struct queue *queue, struct outbox *outbox, uint16_t
 		uint16_t end = at + rte_eth_tx_burst(queue->port, queue->queue, outbox->mbufs + at, outbox->count - at);
 
 		for (; at < end; at++)
-			passed[outbox->outcomes[at].slot]++;
+			passed[outbox->outcomes[at].class]++;
 		if (at == outbox->count)
 			break;
 		note_refused(outbox, at);

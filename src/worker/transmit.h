@@ -14,14 +14,13 @@
 #include "packet/burst.h"
 #include "worker/counters.h"
 #include "worker/queue.h"
-#include "worker/worker_shared.h"
 
 _Static_assert(QUEUE_BURST <= BURST_MAX, "an outbox has room for a burst");
 
 /* How to count a packet once a port has accepted it. If another lcore transmits the packet, its outcome is in mbuf->hash.usr. */
 struct outcome {
 	uint16_t verdict; /* enum verdict, or OUTCOME_RETURNED */
-	uint16_t slot; /* of the table in counters.tables for VERDICT_FORWARDED; the class for VERDICT_EXCEPTION */
+	uint16_t class; /* enum exception_class for VERDICT_EXCEPTION */
 };
 
 /* The packet comes from the exception path, not from a port, so it has no verdict. */
@@ -33,21 +32,20 @@ struct tap;
 struct outbox {
 	struct tap *tap; /* told about packets that are not sent; NULL: none */
 	uint16_t count;
-	bool verdicts_differ, slots_differ; /* some outcome differs from outcomes[0] in this member */
+	bool verdicts_differ; /* not all outcomes have the verdict of outcomes[0] */
 	struct rte_mbuf *mbufs[BURST_MAX];
 	struct outcome outcomes[BURST_MAX];
 	uint32_t sizes[BURST_MAX]; /* kept, because the driver may already have freed an mbuf that it sent */
 };
 
-static inline void outbox_put(struct outbox *outbox, struct rte_mbuf *mbuf, uint8_t verdict, uint16_t slot)
+static inline void outbox_put(struct outbox *outbox, struct rte_mbuf *mbuf, uint8_t verdict, uint16_t class)
 {
 	uint16_t at = outbox->count++;
 
-	outbox->outcomes[at] = (struct outcome){.verdict = verdict, .slot = slot};
+	outbox->outcomes[at] = (struct outcome){.verdict = verdict, .class = class};
 	outbox->mbufs[at] = mbuf;
 	outbox->sizes[at] = mbuf->pkt_len;
 	outbox->verdicts_differ |= outbox->outcomes[0].verdict != verdict;
-	outbox->slots_differ |= outbox->outcomes[0].slot != slot;
 }
 
 /*
@@ -56,12 +54,9 @@ static inline void outbox_put(struct outbox *outbox, struct rte_mbuf *mbuf, uint
  */
 uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct counters *counters);
 
-/*
- * The same for the packets of a burst that the pipeline forwards all of, with their finished mbufs, and while no capture runs.
- * If there are several tables, the caller counts for them what a port has accepted.
- */
-uint16_t transmit_forwarded(const struct queue *queue, struct rte_mbuf **mbufs, const struct burst *burst,
-	const struct live_table *live, struct counters *counters);
+/* The same for the packets of a burst that the pipeline forwards all of, with their finished mbufs, and while no capture runs. */
+uint16_t transmit_forwarded(
+	const struct queue *queue, struct rte_mbuf **mbufs, const struct burst *burst, struct counters *counters);
 
 /*
  * transmit() for frames to the exception path. A driver that refuses one frame accepts none behind it in the same call. So
@@ -75,7 +70,7 @@ static inline struct outcome transmit_outcome(const struct rte_mbuf *mbuf)
 {
 	return (struct outcome){
 		.verdict = (uint8_t)mbuf->hash.usr,
-		.slot = (uint16_t)(mbuf->hash.usr >> 8),
+		.class = (uint16_t)(mbuf->hash.usr >> 8),
 	};
 }
 

@@ -10,7 +10,6 @@
 #include "packet/icmp/too_big.h"
 #include "worker/bind_sample.h"
 #include "worker/mbuf.h"
-#include "worker/sample.h"
 #include "worker/tap/tap.h"
 
 /* After a burst with both families, the following bursts are split by family for this number of iterations. */
@@ -18,9 +17,6 @@
 
 /* A packet waits at most this number of iterations for other packets of its family. */
 #define WAIT_ITERATIONS 4
-
-/* A flow path sends fewer packets than this in one iteration: its current burst and a burst of each family. */
-#define ITERATION_MAX (4 * QUEUE_BURST)
 
 /* There are two copies of steer_with(). Without this, gcc would call the functions with which it shares its steps. */
 #define INLINE static inline __attribute__((always_inline))
@@ -105,7 +101,7 @@ INLINE void finish_lane(struct worker *worker, const struct flow_path *path, con
 		if (likely(mbuf_commit(mbuf, burst->out[lane], burst->out_size[lane], path->segments_allowed))) {
 			/* Moved to the place of the packet in the outbox, for count_backends(). */
 			burst->backend[worker->outbox.count] = burst->backend[lane];
-			outbox_put(&worker->outbox, mbuf, verdict, live->slot[burst->table[lane]]);
+			outbox_put(&worker->outbox, mbuf, verdict, 0);
 		} else {
 			burst->verdict[lane] = VERDICT_DROP_NO_BUFFER; /* for the tap */
 			drop(worker, mbuf, VERDICT_DROP_NO_BUFFER);
@@ -135,10 +131,12 @@ static bool all_forwarded(const struct burst *burst)
 	return others == VERDICT_FORWARDED;
 }
 
-static uint64_t next_random(struct worker *worker)
+static uint64_t *tallies_of(const struct worker *worker, const struct live_table *live)
 {
-	worker->random = worker->random * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
-	return worker->random;
+	uint64_t *tallies = count_rows_of(&live->counts.backends, BACKEND_TALLY, worker->index);
+
+	__asm__("" : "+r"(tallies)); /* otherwise gcc would compute it again for each packet */
+	return tallies;
 }
 
 static bool is_at_limit(const struct worker *worker)
@@ -146,80 +144,88 @@ static bool is_at_limit(const struct worker *worker)
 	return worker->counters.polls - worker->last_short >= worker->limit_after;
 }
 
-/* Counts the first `sent` packets of the burst for their tables, `weight` times. */
-static void count_tables(struct worker *worker, const struct live_table *live, uint16_t sent, uint32_t weight)
-{
-	const struct burst *burst = &worker->burst;
-
-	for (uint16_t i = 0; i < sent; i++)
-		counters_add_packets(&worker->counters.tables[live->slot[burst->table[i]]], weight,
-			(uint64_t)burst->out_size[i] * weight);
-}
-
 /* Counts the first `sent` packets for their backends, `weight` times. outcomes: of these packets; NULL if all are forwarded. */
 static void count_backends(const struct worker *worker, const struct live_table *live, const struct outcome *outcomes,
 	const uint32_t *sizes, uint16_t sent, uint32_t weight)
 {
-	uint64_t *packets = count_rows_of(&live->counts.backends, BACKEND_FORWARDED, worker->index);
-	uint64_t *bytes = count_rows_of(&live->counts.backends, BACKEND_BYTES, worker->index);
+	uint64_t *tallies = tallies_of(worker, live);
 
-	for (uint16_t i = 0; i < sent; i++) {
-		uint32_t backend = worker->burst.backend[i];
+	for (uint16_t i = 0; i < sent; i++)
+		if (!outcomes || outcomes[i].verdict == VERDICT_FORWARDED)
+			tally_add(&tallies[worker->burst.backend[i]], sizes[i], weight);
+}
 
-		if (outcomes && outcomes[i].verdict != VERDICT_FORWARDED)
-			continue;
-		counters_add(&packets[backend], weight);
-		counters_add(&bytes[backend], (uint64_t)sizes[i] * weight);
+/*
+ * The queue accepted only the first `sent` packets of the burst, but commit() has counted all for their backends. Whoever reads the
+ * counters in between sees some packets too many.
+ */
+static __attribute__((noinline, cold)) void uncount_backends(
+	const struct worker *worker, const struct live_table *live, uint16_t sent)
+{
+	const struct burst *burst = &worker->burst;
+	uint64_t *tallies = tallies_of(worker, live);
+
+	for (uint32_t lane = sent; lane < burst->count; lane++)
+		tally_remove(&tallies[burst->backend[lane]], burst->out_size[lane]);
+}
+
+/* Writes the mbufs of a burst, and counts the packets for their backends. tallies: NULL if they are not counted. */
+INLINE void commit(const struct burst *burst, struct rte_mbuf **mbufs, uint64_t *tallies)
+{
+#pragma GCC unroll 4
+	for (uint32_t lane = 0; lane < burst->count; lane++) {
+		uint32_t size = burst->out_size[lane];
+
+		if (tallies)
+			tally_add(&tallies[burst->backend[lane]], size, 1);
+		mbuf_commit_single(mbufs[lane], burst->out[lane], size);
 	}
 }
 
-/* The end of send_forwarded() for a burst that counts for more than its port. */
-static __attribute__((noinline)) void send_counted(struct worker *worker, const struct flow_path *path,
-	const struct live_table *live, struct rte_mbuf **mbufs, uint64_t random)
+/* transmit_forwarded() of a burst that is sampled. at_limit: its packets are not counted for their backends yet. */
+static __attribute__((noinline)) uint16_t send_sampled(struct worker *worker, const struct flow_path *path,
+	const struct live_table *live, struct rte_mbuf **mbufs, bool at_limit)
 {
 	const struct burst *burst = &worker->burst;
-	uint32_t at = bind_sample_place(burst->count, random);
-	uint32_t weight = sample_weight(is_at_limit(worker), random);
-	struct bind_sample sample = {0};
-	uint16_t sent;
+	uint32_t weight = sample_weight(&worker->sampler, burst->count);
+	struct bind_sample sample = bind_sample_take(&worker->sampler, mbufs, burst->count, weight, live->routes);
+	uint16_t sent = transmit_forwarded(&path->out, mbufs, burst, &worker->counters);
 
-	if (bind_sample_due(burst->count, random))
-		sample = bind_sample_take(mbufs[at], at, burst->count, live->routes);
-	sent = transmit_forwarded(&path->out, mbufs, burst, live, &worker->counters);
-	if (weight && live->routes->set.count > 1 && !path->out.ring)
-		count_tables(worker, live, sent, weight);
-	if (weight)
+	if (at_limit)
 		count_backends(worker, live, NULL, burst->out_size, sent, weight);
-	if (sample.weight)
-		bind_sample_count(&sample, sent, live, worker->index);
+	bind_sample_count(&sample, sent, live, worker->index);
+	return sent;
 }
 
 /*
  * Finishes, sends and counts the most frequent kind of burst without the outbox: all packets are forwarded, all mbufs have one
  * segment, and no capture runs. No packet of such a burst is an exception.
  */
-INLINE void send_forwarded(struct worker *worker, const struct flow_path *path, const struct live_table *live,
-	struct rte_mbuf **mbufs, uint64_t random)
+INLINE void send_forwarded(
+	struct worker *worker, const struct flow_path *path, const struct live_table *live, struct rte_mbuf **mbufs)
 {
 	const struct burst *burst = &worker->burst;
-	uint32_t count = burst->count;
+	bool at_limit = !WATCHES || is_at_limit(worker);
+	uint16_t sent;
 
-#pragma GCC unroll 4
-	for (uint32_t lane = 0; lane < count; lane++)
-		mbuf_commit_single(mbufs[lane], burst->out[lane], burst->out_size[lane]);
-	if (WATCHES && unlikely(!is_at_limit(worker) || bind_sample_due(count, random)))
-		send_counted(worker, path, live, mbufs, random);
+	if (at_limit)
+		commit(burst, mbufs, NULL);
 	else
-		transmit_forwarded(&path->out, mbufs, burst, live, &worker->counters);
+		commit(burst, mbufs, tallies_of(worker, live));
+	if (WATCHES && unlikely(sample_due(&worker->sampler, burst->count)))
+		sent = send_sampled(worker, path, live, mbufs, at_limit);
+	else
+		sent = transmit_forwarded(&path->out, mbufs, burst, &worker->counters);
+	if (unlikely(sent < burst->count) && !at_limit)
+		uncount_backends(worker, live, sent);
 }
 
 /* tap: a constant NULL if no capture runs, so that nothing is left of its steps. */
 INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow_path *path,
 	const struct live_table *live, struct rte_mbuf **mbufs, uint16_t count)
 {
-	uint64_t random = WATCHES ? next_random(worker) : 0;
 	struct bind_sample sample = {0};
-	uint32_t weight;
+	uint32_t weight = 0;
 	uint16_t sent;
 	bool writable = load_mbufs(worker, path, mbufs, count);
 
@@ -232,17 +238,20 @@ INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow
 	if (worker->burst.general_path)
 		counters_add(&worker->counters.general_path, worker->burst.general_path);
 	if (likely(!tap && writable && all_forwarded(&worker->burst))) {
-		send_forwarded(worker, path, live, mbufs, random);
+		send_forwarded(worker, path, live, mbufs);
 		return;
 	}
 	for (uint32_t lane = 0; lane < worker->burst.count; lane++)
 		finish_lane(worker, path, live, lane, mbufs[lane]);
 	if (tap)
 		tap_ready(tap, &worker->burst);
-	if (WATCHES)
-		sample = bind_sample_choose(&worker->outbox, live->routes, random);
+	if (WATCHES && sample_due(&worker->sampler, worker->outbox.count)) {
+		weight = sample_weight(&worker->sampler, worker->outbox.count);
+		sample = bind_sample_choose(&worker->sampler, &worker->outbox, weight, live->routes);
+	}
 	sent = transmit(&path->out, &worker->outbox, &worker->counters);
-	weight = WATCHES ? sample_weight(is_at_limit(worker), random) : 0;
+	if (WATCHES && !is_at_limit(worker))
+		weight = 1;
 	if (weight)
 		count_backends(worker, live, worker->outbox.outcomes, worker->outbox.sizes, sent, weight);
 	if (sample.weight)
@@ -273,9 +282,9 @@ static void collect(struct worker *worker, const struct flow_path *path, struct 
 		struct outcome outcome = transmit_outcome(mbufs[i]);
 
 		if (outcome.verdict == VERDICT_EXCEPTION)
-			exceptions_put_sorted(&worker->exceptions, mbufs[i], outcome.slot);
+			exceptions_put_sorted(&worker->exceptions, mbufs[i], outcome.class);
 		else
-			outbox_put(&worker->outbox, mbufs[i], outcome.verdict, outcome.slot);
+			outbox_put(&worker->outbox, mbufs[i], outcome.verdict, 0);
 	}
 	transmit(&path->out, &worker->outbox, &worker->counters);
 	exceptions_send(&worker->exceptions, &path->exception, &worker->counters);

@@ -16,6 +16,7 @@
 #include "worker/idle.h"
 #include "worker/poll_gaps.h"
 #include "worker/queue.h"
+#include "worker/sample.h"
 #include "worker/transmit.h"
 #include "worker/underlay_notes.h"
 #include "worker/worker_shared.h"
@@ -45,6 +46,9 @@ struct family_batch {
  * of each family.
  */
 #define FLOW_PATH_FRAMES (4 * QUEUE_BURST)
+
+/* It sends fewer packets than this in one iteration: its current burst and a burst of each family. */
+#define ITERATION_MAX (4 * QUEUE_BURST)
 
 struct flow_path {
 	uint8_t kind; /* enum flow_path_kind */
@@ -77,8 +81,9 @@ struct worker {
 	struct flow_path *paths;
 	uint16_t active_count; /* of paths[]: the first ones, which are on no parked port */
 	uint16_t orders; /* those of worker_shared_orders() that it follows */
+	uint32_t settle_next; /* the backend for table_counts_settle() */
 	struct tap *tap; /* of the capture that runs; NULL: none */
-	uint64_t random; /* state of the generator for samples */
+	struct sampler sampler;
 	uint64_t limit_after; /* SAMPLE_ITERATIONS, but in the benchmark and in tests */
 	uint64_t last_short; /* counters.polls after the last iteration in which no queue gave SAMPLE_FULL packets */
 

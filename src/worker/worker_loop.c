@@ -5,7 +5,6 @@
 #include <rte_cycles.h>
 #include <rte_pause.h>
 
-#include "worker/sample.h"
 #include "worker/worker.h"
 
 static bool holds_packets(const struct flow_path *path)
@@ -21,6 +20,21 @@ static bool is_drained(const struct worker *worker)
 		if (holds_packets(&worker->paths[i]))
 			return false;
 	return true;
+}
+
+/* Tallies are settled once in this number of iterations, a multiple of POLL_GAPS_ITERATIONS. */
+#define SETTLE_ITERATIONS 256
+
+/*
+ * Settles the tallies of so many backends that after all of them were settled in turn, none has counted half of
+ * TALLY_MOST_PACKETS. At the limit, one of at least 33 bursts counts 64 times, so packets count twice at most.
+ */
+static void settle(struct worker *worker, const struct live_table *live)
+{
+	uint64_t sent = SETTLE_ITERATIONS * ITERATION_MAX * worker->path_count; /* since the last call, at most */
+	uint64_t count = 1 + live->routes->address_count * sent / (TALLY_MOST_PACKETS / 8);
+
+	table_counts_settle(&live->counts, live->routes, worker->index, &worker->settle_next, (uint32_t)count);
 }
 
 /* Returns the number of packets received. */
@@ -42,8 +56,11 @@ static uint32_t run_paths(struct worker *worker)
 		counters_add(&worker->counters.empty_polls, 1);
 	if (!full)
 		worker->last_short = worker->counters.polls;
-	if (WATCHES && poll_gaps_due(worker->counters.polls, count))
+	if (WATCHES && poll_gaps_due(worker->counters.polls, count)) {
 		poll_gaps_take(&worker->gaps, rte_rdtsc(), worker->counters.polls, count);
+		if (worker->counters.polls % SETTLE_ITERATIONS == 0)
+			settle(worker, live);
+	}
 	return count;
 }
 

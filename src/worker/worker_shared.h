@@ -25,7 +25,7 @@ struct live_table {
 	struct routes *routes;
 	uint32_t version; /* of the binary file; 0: JSON */
 	uint64_t generation; /* 1 for the table at start; every reload adds 1 */
-	uint16_t slot[TABLE_MAX_TABLES]; /* the index in counters.tables, for each table */
+	uint16_t slot[TABLE_MAX_TABLES]; /* what each table is recognised by in later tables, see director/control/reload.h */
 	struct table_counts counts; /* a worker writes its own rows */
 	/*
 	 * Atomic. The next hops of each port that transmits, by flow_path.tx_index. The control thread replaces

@@ -34,6 +34,9 @@
 #define EVENT_INTERVAL_MS 100
 #define STALE_TICKS       10 /* telemetry trusts an evaluation of the health for so long */
 
+/* For reload_guard_sample() at each tick. Larger tables take several ticks. */
+#define SAMPLED_BACKENDS 65536
+
 #define STEP_US UINT64_C(100000) /* while another thread works: changes of next hops are used after this time */
 
 /* How long a reload waits for the MACs of new backends, and how often it looks for them. */
@@ -98,7 +101,7 @@ static void take_tick(struct control *control)
 	exception_follow(control->director);
 	port_macs_follow(control->director);
 	collect_underlay(control->director);
-	reload_guard_sample(&control->director->reload, workers_sum_slot, control->director);
+	reload_guard_sample(&control->director->reload, SAMPLED_BACKENDS);
 	if (health_watch_tick(control->director) && control->watchdog_us)
 		service_alive();
 	evaluate(control);
@@ -106,12 +109,12 @@ static void take_tick(struct control *control)
 
 static void *load(void *director)
 {
-	return reload_load(&((struct director *)director)->reload, false, workers_sum_slot, director);
+	return reload_load(&((struct director *)director)->reload, false);
 }
 
 static void *load_forced(void *director)
 {
-	return reload_load(&((struct director *)director)->reload, true, workers_sum_slot, director);
+	return reload_load(&((struct director *)director)->reload, true);
 }
 
 static void *finish(void *director)
@@ -161,7 +164,7 @@ static int reload_table(struct control *control, bool force)
 
 	if (live) {
 		resolve(control, live->routes);
-		error = reload_publish(&director->reload, live, workers_sum_slot, director);
+		error = reload_publish(&director->reload, live);
 		live_next_hops_follow(director);
 	}
 	if (!error)

@@ -19,7 +19,7 @@
 
 #define NO_SLOT UINT16_MAX
 
-_Static_assert(COUNTERS_SLOTS <= NO_SLOT, "a slot is a uint16_t");
+_Static_assert(RELOAD_SLOTS <= NO_SLOT, "a slot is a uint16_t");
 
 /* Adds warnings about what makes packets slower, and keeps the first one for telemetry. */
 static void warn_of_slow(const struct reload *reload, struct live_table *live, struct faults *faults)
@@ -86,9 +86,9 @@ static int compare_slots(const void *a, const void *b)
 
 /* Returns the first slot of the name that is not used. `sorted` has all slots. NULL: there is none. */
 static struct reload_slot *find_slot(
-	struct reload *reload, struct reload_slot *const sorted[COUNTERS_SLOTS], const bool *used, const char *name)
+	struct reload *reload, struct reload_slot *const sorted[RELOAD_SLOTS], const bool *used, const char *name)
 {
-	size_t low = 0, high = COUNTERS_SLOTS;
+	size_t low = 0, high = RELOAD_SLOTS;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
@@ -99,7 +99,7 @@ static struct reload_slot *find_slot(
 			high = middle;
 	}
 	/* Two tables without a name may have the same first bind. */
-	for (; low < COUNTERS_SLOTS && strcmp(sorted[low]->name, name) == 0; low++)
+	for (; low < RELOAD_SLOTS && strcmp(sorted[low]->name, name) == 0; low++)
 		if (!used[sorted[low] - reload->slots])
 			return sorted[low];
 	return NULL;
@@ -108,12 +108,12 @@ static struct reload_slot *find_slot(
 /* Gives the tables of *live the slots that they had before. The others get NO_SLOT. */
 static void keep_slots(struct reload *reload, struct live_table *live)
 {
-	struct reload_slot *sorted[COUNTERS_SLOTS];
-	bool used[COUNTERS_SLOTS] = {false};
+	struct reload_slot *sorted[RELOAD_SLOTS];
+	bool used[RELOAD_SLOTS] = {false};
 
-	for (unsigned i = 0; i < COUNTERS_SLOTS; i++)
+	for (unsigned i = 0; i < RELOAD_SLOTS; i++)
 		sorted[i] = &reload->slots[i];
-	qsort(sorted, COUNTERS_SLOTS, sizeof(sorted[0]), compare_slots);
+	qsort(sorted, RELOAD_SLOTS, sizeof(sorted[0]), compare_slots);
 	for (uint32_t i = 0; i < live->routes->set.count; i++) {
 		char name[RELOAD_NAME_SIZE];
 		struct reload_slot *slot;
@@ -126,8 +126,8 @@ static void keep_slots(struct reload *reload, struct live_table *live)
 	}
 }
 
-/* Gives every table of *live its earlier slot or a free one. There is always one, because of COUNTERS_SLOTS. */
-static void assign_slots(struct reload *reload, struct live_table *live, reload_count *count, void *context)
+/* Gives every table of *live its earlier slot or a free one. There is always one, because of RELOAD_SLOTS. */
+static void assign_slots(struct reload *reload, struct live_table *live)
 {
 	uint16_t at = 0;
 
@@ -141,25 +141,24 @@ static void assign_slots(struct reload *reload, struct live_table *live, reload_
 			at++;
 		slot = &reload->slots[at];
 		identify(&live->routes->set.tables[i], slot->name);
-		slot->baseline = count ? count(context, at) : (struct counters_table){0};
-		slot->traffic = traffic_begin(slot->baseline.packets);
+		slot->traffic = (struct traffic){0};
 		live->slot[i] = at;
 	}
 }
 
-/* Frees the slots of tables that no longer exist. No worker counts in them any more. */
+/* Frees the slots of tables that no longer exist. */
 static void release_slots(struct reload *reload, const struct live_table *live)
 {
-	bool used[COUNTERS_SLOTS] = {false};
+	bool used[RELOAD_SLOTS] = {false};
 
 	for (uint32_t i = 0; i < live->routes->set.count; i++)
 		used[live->slot[i]] = true;
-	for (unsigned i = 0; i < COUNTERS_SLOTS; i++)
+	for (unsigned i = 0; i < RELOAD_SLOTS; i++)
 		if (!used[i])
 			reload->slots[i].name[0] = '\0';
 }
 
-/* Lets the backends and binds of tables that keep their slot go on with their counts. */
+/* Lets the tables that keep their slot go on with their counts. */
 static void carry_counts(struct live_table *live, const struct live_table *old)
 {
 	for (uint32_t to = 0; to < live->routes->set.count; to++)
@@ -207,7 +206,7 @@ int reload_open(struct reload *reload, struct worker_shared *shared, const char 
 	log_faults(faults, FAULTS_WARNINGS);
 	live->generation = 1;
 	reload->loaded = (uint64_t)time(NULL);
-	assign_slots(reload, live, NULL, NULL);
+	assign_slots(reload, live);
 	shared->live = live;
 	record(reload, "");
 	log_info("forwarding table %s: %" PRIu32 " table%s, digest %016" PRIx64, path, live->routes->set.count,
@@ -282,19 +281,19 @@ static struct live_table *load_next(struct reload *reload, bool force, char why[
 	return live;
 }
 
-struct live_table *reload_load(struct reload *reload, bool force, reload_count *count, void *context)
+struct live_table *reload_load(struct reload *reload, bool force)
 {
 	char why[RELOAD_ERROR_SIZE];
 	struct live_table *live;
 
-	reload_guard_sample(reload, count, context);
+	reload_guard_sample(reload, UINT32_MAX);
 	live = load_next(reload, force, why);
 	if (!live)
 		fail(reload, why);
 	return live;
 }
 
-int reload_publish(struct reload *reload, struct live_table *live, reload_count *count, void *context)
+int reload_publish(struct reload *reload, struct live_table *live)
 {
 	struct live_table *old = reload->shared->live;
 
@@ -304,7 +303,7 @@ int reload_publish(struct reload *reload, struct live_table *live, reload_count 
 	}
 	live->generation = old->generation + 1;
 	pthread_mutex_lock(&reload->lock);
-	assign_slots(reload, live, count, context);
+	assign_slots(reload, live);
 	carry_counts(live, old); /* so that no count seems to go back */
 	__atomic_store_n(&reload->shared->live, live, __ATOMIC_RELEASE);
 	reload->replaced = old;

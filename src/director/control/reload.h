@@ -22,10 +22,14 @@
 #define RELOAD_ERROR_SIZE 512
 #define RELOAD_NAME_SIZE  256
 
-/* A slot of counters.tables. A table keeps its slot over reloads as long as its name, or without one its first bind, is the same. */
+/*
+ * Twice the number of tables. During a reload the old tables have slots and the new ones, too, and these may all have other names.
+ */
+#define RELOAD_SLOTS (2 * TABLE_MAX_TABLES)
+
+/* What a table keeps over reloads, as long as its name, or without one its first bind, is the same. */
 struct reload_slot {
 	char name[RELOAD_NAME_SIZE]; /* of the table, see identify(); "": the slot is free */
-	struct counters_table baseline; /* the counters of the slot when the table got it */
 	struct traffic traffic;
 };
 
@@ -56,9 +60,6 @@ struct reload_retired {
 /* Returns the next hops of a port for the routes. The caller owns them. NULL: out of memory. */
 typedef struct next_hops *reload_make_next_hops(void *context, const struct routes *routes, uint16_t port);
 
-/* Returns what all workers have counted for a slot so far. */
-typedef struct counters_table reload_count(void *context, uint16_t slot);
-
 struct reload {
 	const char *path; /* of the forwarding table; borrowed */
 	struct reload_file tried_file; /* the file that the last load began to read */
@@ -81,7 +82,8 @@ struct reload {
 	char last_error[RELOAD_ERROR_SIZE]; /* why the last reload failed; "": it succeeded, or there was none */
 	unsigned record_count; /* number of loads; load i is in records[i % RELOAD_RECORDS] */
 	struct reload_record records[RELOAD_RECORDS];
-	struct reload_slot slots[COUNTERS_SLOTS];
+	struct reload_slot slots[RELOAD_SLOTS];
+	uint32_t sampled_next; /* for reload_guard_sample() */
 };
 
 /*
@@ -95,10 +97,10 @@ int reload_open(struct reload *reload, struct worker_shared *shared, const char 
 int reload_count_backends(struct reload *reload, unsigned workers);
 
 /*
- * Loads the file again. Refuses a table that empties the service, unless `force`. count() is called with `context`. The
- * caller calls reload_publish(). NULL: the old table stays in use, and last_error says why.
+ * Loads the file again. Refuses a table that empties the service, unless `force`. The caller calls
+ * reload_publish(). NULL: the old table stays in use, and last_error says why.
  */
-struct live_table *reload_load(struct reload *reload, bool force, reload_count *count, void *context);
+struct live_table *reload_load(struct reload *reload, bool force);
 
 /* Returns whether the path names another file, or another version of it, than the last load read. False if there is none. */
 bool reload_is_due(const struct reload *reload);
@@ -107,7 +109,7 @@ bool reload_is_due(const struct reload *reload);
  * Gives the new table its next hops and publishes it. Control thread. Then the caller calls reload_finish(). 0, or
  * -errno: the old table stays in use, and last_error says why.
  */
-int reload_publish(struct reload *reload, struct live_table *live, reload_count *count, void *context);
+int reload_publish(struct reload *reload, struct live_table *live);
 
 /* Returns what the file of the table was: "JSON", "version 2" or "version 3". */
 const char *reload_format_name(const struct live_table *live);

@@ -6,14 +6,22 @@
 
 _Static_assert(RELOAD_ERROR_SIZE >= TABLE_GUARD_TEXT_MAX, "a refusal fits");
 
-void reload_guard_sample(struct reload *reload, reload_count *count, void *context)
+void reload_guard_sample(struct reload *reload, uint32_t backends)
 {
 	uint64_t now = clock_now_ms();
+	const struct live_table *live;
+	uint32_t count;
 
 	pthread_mutex_lock(&reload->lock);
-	for (unsigned i = 0; i < COUNTERS_SLOTS; i++)
-		if (reload->slots[i].name[0])
-			traffic_sample(&reload->slots[i].traffic, count(context, (uint16_t)i).packets, now);
+	live = reload->shared->live;
+	count = live->routes->set.count;
+	for (uint32_t i = 0, summed = 0; i < count && summed < backends; i++) {
+		uint32_t at = reload->sampled_next++ % count;
+
+		traffic_sample(&reload->slots[live->slot[at]].traffic,
+			table_counts_table(&live->counts, live->routes, at).packets, now);
+		summed += live->routes->set.tables[at].backend_count;
+	}
 	pthread_mutex_unlock(&reload->lock);
 }
 

@@ -10,8 +10,11 @@
 
 #include "director/control/reload.h"
 
-/* Notes which tables have forwarded packets since the last call. The control thread calls it at each tick, also during a reload. */
-void reload_guard_sample(struct reload *reload, reload_count *count, void *context);
+/*
+ * Notes which tables have forwarded packets since the last call. The control thread calls it at each tick, also during a reload. It
+ * goes on where it stopped, and stops after tables with this number of backends, because it adds up what they counted.
+ */
+void reload_guard_sample(struct reload *reload, uint32_t backends);
 
 /*
  * True: `new` may replace the tables in use; there may be warnings in faults. False: faults has errors, and refusal

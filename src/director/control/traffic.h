@@ -17,12 +17,6 @@ struct traffic {
 	uint64_t seen_ms; /* when a sample last differed from the one before */
 };
 
-/* Starts with a table that has forwarded no packet since its counter was `packets`. */
-static inline struct traffic traffic_begin(uint64_t packets)
-{
-	return (struct traffic){.packets = packets};
-}
-
 static inline void traffic_sample(struct traffic *traffic, uint64_t packets, uint64_t now_ms)
 {
 	if (packets == traffic->packets)

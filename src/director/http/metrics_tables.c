@@ -36,18 +36,12 @@ static void print_usable(
 static void print_packets(
 	struct metrics *metrics, const struct live_table *live, uint32_t table, uint32_t item __rte_unused)
 {
-	uint16_t slot = live->slot[table];
-
-	print_of_table(metrics, live, table,
-		metrics->sum.tables[slot].packets - metrics->director->reload.slots[slot].baseline.packets);
+	print_of_table(metrics, live, table, table_counts_table(&live->counts, live->routes, table).packets);
 }
 
 static void print_bytes(struct metrics *metrics, const struct live_table *live, uint32_t table, uint32_t item __rte_unused)
 {
-	uint16_t slot = live->slot[table];
-
-	print_of_table(metrics, live, table,
-		metrics->sum.tables[slot].bytes - metrics->director->reload.slots[slot].baseline.bytes);
+	print_of_table(metrics, live, table, table_counts_table(&live->counts, live->routes, table).bytes);
 }
 
 static void print_of_bind(
@@ -82,24 +76,25 @@ static void print_of_backend(
 		value);
 }
 
-static uint64_t sum_of_backend(const struct live_table *live, uint32_t table, uint32_t item, enum backend_count count)
+static struct forwarded sum_of_backend(const struct live_table *live, uint32_t table, uint32_t item)
 {
-	return count_rows_sum(&live->counts.backends, count, routes_backend(live->routes, table, item));
+	return table_counts_backend(&live->counts, routes_backend(live->routes, table, item));
 }
 
 static void print_backend_packets(struct metrics *metrics, const struct live_table *live, uint32_t table, uint32_t item)
 {
-	print_of_backend(metrics, live, table, item, sum_of_backend(live, table, item, BACKEND_FORWARDED));
+	print_of_backend(metrics, live, table, item, sum_of_backend(live, table, item).packets);
 }
 
 static void print_backend_bytes(struct metrics *metrics, const struct live_table *live, uint32_t table, uint32_t item)
 {
-	print_of_backend(metrics, live, table, item, sum_of_backend(live, table, item, BACKEND_BYTES));
+	print_of_backend(metrics, live, table, item, sum_of_backend(live, table, item).bytes);
 }
 
 static void print_backend_lost(struct metrics *metrics, const struct live_table *live, uint32_t table, uint32_t item)
 {
-	print_of_backend(metrics, live, table, item, sum_of_backend(live, table, item, BACKEND_NO_NEXT_HOP));
+	print_of_backend(metrics, live, table, item,
+		count_rows_sum(&live->counts.backends, BACKEND_NO_NEXT_HOP, routes_backend(live->routes, table, item)));
 }
 
 static void print_backend_healthy(struct metrics *metrics, const struct live_table *live, uint32_t table, uint32_t item)

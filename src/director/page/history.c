@@ -30,8 +30,7 @@ struct history *history_open(struct director *director)
 
 static void free_baseline(struct history_baseline *baseline)
 {
-	free(baseline->packets);
-	free(baseline->bytes);
+	free(baseline->counts);
 	*baseline = (struct history_baseline){0};
 }
 
@@ -58,20 +57,25 @@ static void sample_counters(struct history *history, const struct counters *sum,
 	series_add(&history->drops, history->index, drops, seconds);
 }
 
-/* A slot may have another table now. reload->lock is held. */
-static void sample_tables(struct history *history, const struct counters *sum, double seconds)
+/* reload->lock is held. */
+static void sample_tables(struct history *history, const struct live_table *live, double seconds)
 {
-	for (unsigned i = 0; i < COUNTERS_SLOTS; i++) {
+	for (unsigned i = 0; i < RELOAD_SLOTS; i++) {
 		struct history_table *table = &history->tables[i];
 		const char *name = history->director->reload.slots[i].name;
 
-		if (strcmp(table->name, name) != 0) {
-			strcpy(table->name, name);
-			series_clear(&table->packets);
-			series_clear(&table->bytes);
-		}
-		series_add(&table->packets, history->index, sum->tables[i].packets, seconds);
-		series_add(&table->bytes, history->index, sum->tables[i].bytes, seconds);
+		if (strcmp(table->name, name) == 0)
+			continue;
+		strcpy(table->name, name); /* the slot has another table now, or none */
+		series_clear(&table->packets);
+		series_clear(&table->bytes);
+	}
+	for (uint32_t i = 0; i < live->routes->set.count; i++) {
+		struct forwarded sum = table_counts_table(&live->counts, live->routes, i);
+		struct history_table *table = &history->tables[live->slot[i]];
+
+		series_add(&table->packets, history->index, sum.packets, seconds);
+		series_add(&table->bytes, history->index, sum.bytes, seconds);
 	}
 }
 
@@ -117,10 +121,9 @@ static void begin_baseline(struct history *history, const struct live_table *liv
 	*newer = (struct history_baseline){
 		.at_ns = now_ns,
 		.size = count,
-		.packets = malloc(count * sizeof(*newer->packets)),
-		.bytes = malloc(count * sizeof(*newer->bytes)),
+		.counts = malloc(count * sizeof(*newer->counts)),
 	};
-	if (!newer->packets || !newer->bytes)
+	if (!newer->counts)
 		free_baseline(newer);
 }
 
@@ -137,10 +140,8 @@ static bool fill_baseline(struct history *history)
 	live = reload->shared->live;
 	if (history->generation != live->generation)
 		newer->size = newer->known; /* the next sample begins with the new table */
-	for (unsigned n = 0; n < BACKENDS_AT_ONCE && newer->known < newer->size; n++, newer->known++) {
-		newer->packets[newer->known] = count_rows_sum(&live->counts.backends, BACKEND_FORWARDED, newer->known);
-		newer->bytes[newer->known] = count_rows_sum(&live->counts.backends, BACKEND_BYTES, newer->known);
-	}
+	for (unsigned n = 0; n < BACKENDS_AT_ONCE && newer->known < newer->size; n++, newer->known++)
+		newer->counts[newer->known] = table_counts_backend(&live->counts, newer->known);
 	pthread_mutex_unlock(&reload->lock);
 	return newer->known < newer->size;
 }
@@ -167,7 +168,7 @@ static void sample(struct history *history, uint64_t now_ns)
 	history->index = (history->index + 1) % SERIES_SAMPLES;
 	pthread_mutex_lock(&reload->lock);
 	workers_sum(director, &sum);
-	sample_tables(history, &sum, seconds);
+	sample_tables(history, reload->shared->live, seconds);
 	sample_backends(history, reload->shared->live, now_ns);
 	pthread_mutex_unlock(&reload->lock);
 	sample_counters(history, &sum, seconds);
@@ -208,27 +209,20 @@ int history_step(struct history *history)
 	return fill_baseline(history) ? BACKENDS_PAUSE_MS : (int)(HISTORY_INTERVAL_MS - age_ms);
 }
 
-static double rate(const struct history *history, const struct live_table *live, enum backend_count kind, uint32_t backend)
+struct history_rate history_backend(const struct history *history, const struct live_table *live, uint32_t backend)
 {
 	const struct history_baseline *from = &history->baselines[history->baselines[0].at_ns ? 0 : 1];
 	double seconds = (double)(clock_now_ns() - from->at_ns) / 1e9;
-	uint64_t before;
+	struct forwarded now;
 
 	/* Less than a second says little. */
 	if (history->generation != live->generation || !from->at_ns || backend >= from->known || seconds < 1)
-		return NAN;
-	before = (kind == BACKEND_BYTES ? from->bytes : from->packets)[backend];
-	return (double)(count_rows_sum(&live->counts.backends, kind, backend) - before) / seconds;
-}
-
-double history_backend_packets(const struct history *history, const struct live_table *live, uint32_t backend)
-{
-	return rate(history, live, BACKEND_FORWARDED, backend);
-}
-
-double history_backend_bytes(const struct history *history, const struct live_table *live, uint32_t backend)
-{
-	return rate(history, live, BACKEND_BYTES, backend);
+		return (struct history_rate){NAN, NAN};
+	now = table_counts_backend(&live->counts, backend);
+	return (struct history_rate){
+		.packets = (double)(now.packets - from->counts[backend].packets) / seconds,
+		.bytes = (double)(now.bytes - from->counts[backend].bytes) / seconds,
+	};
 }
 
 double history_worst_gap(const struct history_lcore *lcore)

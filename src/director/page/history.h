@@ -15,7 +15,7 @@
 
 #define HISTORY_INTERVAL_MS 5000
 
-/* Of a slot of counters.tables. */
+/* Of a slot of struct reload. */
 struct history_table {
 	/* Of the table that the rates are about, as in struct reload_slot. */
 	char name[RELOAD_NAME_SIZE];
@@ -41,7 +41,7 @@ struct history_baseline {
 	/* Of backends: their number, and how many of them, the first ones, have counts already. */
 	uint32_t size, known;
 	/* By index in routes->addresses. */
-	uint64_t *packets, *bytes;
+	struct forwarded *counts;
 };
 
 struct history {
@@ -53,7 +53,7 @@ struct history {
 	struct series counters[COUNTERS_VALUES];
 	/* Of all verdicts that drop. */
 	struct series drops;
-	struct history_table tables[COUNTERS_SLOTS];
+	struct history_table tables[RELOAD_SLOTS];
 	struct history_lcore lcores[PLAN_MAX_LCORES];
 	struct history_port ports[PLAN_MAX_PORTS];
 	/* Of the table with this generation: from one to two minutes ago, and newer. A rate is the difference to the first one. */
@@ -72,12 +72,13 @@ void history_close(struct history *history);
  */
 int history_step(struct history *history);
 
-/*
- * Returns how many packets, or estimated bytes, a second had this backend as first hop in the last one to two minutes. NAN: not
- * known yet. reload.lock is held.
- */
-double history_backend_packets(const struct history *history, const struct live_table *live, uint32_t backend);
-double history_backend_bytes(const struct history *history, const struct live_table *live, uint32_t backend);
+/* Per second. NAN: not known yet. */
+struct history_rate {
+	double packets, bytes;
+};
+
+/* Returns what had this backend as first hop in the last one to two minutes. reload.lock is held. */
+struct history_rate history_backend(const struct history *history, const struct live_table *live, uint32_t backend);
 
 /* Returns the upper bound of the longest gap between two polls in the last 10 minutes, in seconds. INFINITY: more than the last
  * bound. NAN: not known. */

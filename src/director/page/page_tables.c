@@ -26,7 +26,7 @@ struct table_row {
 	enum html_state state;
 	char text[32], matching[TABLE_MATCHING_TEXT_MAX];
 	uint32_t good;
-	struct counters_table total;
+	struct forwarded total;
 	struct rates packets;
 	double bits;
 };
@@ -51,7 +51,6 @@ static void describe_table(
 {
 	const struct table_set *set = &live->routes->set;
 	uint16_t slot = live->slot[index];
-	const struct counters_table *sum = &page->sum.tables[slot], *from = &page->director->reload.slots[slot].baseline;
 	const struct history_table *history = &page->history->tables[slot];
 	bool known = strcmp(history->name, page->director->reload.slots[slot].name) == 0;
 
@@ -61,7 +60,7 @@ static void describe_table(
 		.name = table_label(set, index, label),
 		.state = HTML_OK,
 		.text = "ok",
-		.total = {sum->packets - from->packets, sum->bytes - from->bytes},
+		.total = table_counts_table(&live->counts, live->routes, index),
 		.packets = {.now = NAN},
 		.bits = NAN};
 	if (known) {
@@ -93,13 +92,14 @@ static void write_backend(struct page *page, const struct live_table *live, uint
 {
 	const struct table_backend *backend = &live->routes->set.tables[page->table].backends[item];
 	uint32_t at = routes_backend(live->routes, page->table, item);
+	struct history_rate rate = history_backend(page->history, live, at);
 	struct backend_row row = {
 		.state = backend_state(backend),
 		.weight = "-",
 		.expected = (double)page->first_hops[item] / TABLE_ROWS,
-		.packets = history_backend_packets(page->history, live, at),
-		.bits = 8 * history_backend_bytes(page->history, live, at),
-		.total = count_rows_sum(&live->counts.backends, BACKEND_FORWARDED, at),
+		.packets = rate.packets,
+		.bits = 8 * rate.bytes,
+		.total = table_counts_backend(&live->counts, at).packets,
 		.no_next_hop = count_rows_sum(&live->counts.backends, BACKEND_NO_NEXT_HOP, at),
 	};
 
@@ -176,7 +176,7 @@ static double sum_packets(const struct page *page, const struct live_table *live
 	double sum = 0;
 
 	for (uint32_t i = 0; i < live->routes->set.tables[page->table].backend_count; i++)
-		sum += history_backend_packets(page->history, live, routes_backend(live->routes, page->table, i));
+		sum += history_backend(page->history, live, routes_backend(live->routes, page->table, i)).packets;
 	return sum;
 }
 

@@ -8,19 +8,16 @@
 
 #include "common/text.h"
 #include "director/telemetry/telemetry_reply.h"
-#include "director/workers.h"
 
 #define PAGE      32 /* binds, and as many backends, per reply: about 11 KB of TELEMETRY_REPLY_SIZE */
 #define NAME_SIZE 64 /* of a table's name, with its terminating zero, so that LIST_PAGE tables fit a reply */
 #define LIST_PAGE 64 /* tables per reply */
 
-static void add_summary(struct rte_tel_data *data, const struct director *director, const struct live_table *live,
-	uint32_t index, const struct counters *sum)
+static void add_summary(struct rte_tel_data *data, const struct live_table *live, uint32_t index)
 {
 	const struct table_set *set = &live->routes->set;
 	const struct table *table = &set->tables[index];
-	uint16_t slot = live->slot[index];
-	const struct counters_table *baseline = &director->reload.slots[slot].baseline;
+	struct forwarded forwarded = table_counts_table(&live->counts, live->routes, index);
 	uint32_t good = 0;
 	char label[16], name[NAME_SIZE];
 
@@ -38,20 +35,17 @@ static void add_summary(struct rte_tel_data *data, const struct director *direct
 	rte_tel_data_add_dict_uint(data, "bind_count", table->bind_count);
 	rte_tel_data_add_dict_uint(data, "backend_count", table->backend_count);
 	rte_tel_data_add_dict_uint(data, "good_backends", good);
-	rte_tel_data_add_dict_uint(data, "packets", sum->tables[slot].packets - baseline->packets);
-	rte_tel_data_add_dict_uint(data, "bytes", sum->tables[slot].bytes - baseline->bytes);
+	rte_tel_data_add_dict_uint(data, "packets", forwarded.packets);
+	rte_tel_data_add_dict_uint(data, "bytes", forwarded.bytes);
 }
 
-static void add_list(
-	struct rte_tel_data *data, const struct director *director, const struct live_table *live, uint32_t first)
+static void add_list(struct rte_tel_data *data, const struct live_table *live, uint32_t first)
 {
 	struct rte_tel_data *list = rte_tel_data_alloc();
-	struct counters sum;
 	char text[32];
 
 	if (!list)
 		return;
-	workers_sum(director, &sum);
 	rte_tel_data_start_dict(list);
 	for (uint32_t i = first; i < live->routes->set.count && i - first < LIST_PAGE; i++) {
 		struct rte_tel_data *table = rte_tel_data_alloc();
@@ -59,7 +53,7 @@ static void add_list(
 		if (!table)
 			break;
 		rte_tel_data_start_dict(table);
-		add_summary(table, director, live, i, &sum);
+		add_summary(table, live, i);
 		telemetry_reply_numbered(list, i, table);
 	}
 	rte_tel_data_add_dict_uint(data, "generation", live->generation);
@@ -108,6 +102,8 @@ static struct rte_tel_data *list_backends(const struct live_table *live, uint32_
 	rte_tel_data_start_dict(list);
 	for (uint32_t i = first; i < table->backend_count && i < first + PAGE; i++) {
 		const struct table_backend *backend = &table->backends[i];
+		size_t at = routes_backend(live->routes, index, i);
+		struct forwarded forwarded = table_counts_backend(&live->counts, at);
 		struct rte_tel_data *data = rte_tel_data_alloc();
 		char address[NETADDR_TEXT_MAX];
 
@@ -117,28 +113,22 @@ static struct rte_tel_data *list_backends(const struct live_table *live, uint32_
 		rte_tel_data_add_dict_string(data, "ip", netaddr_format(&backend->addr, address));
 		rte_tel_data_add_dict_string(data, "state", table_state_name(backend->state));
 		rte_tel_data_add_dict_int(data, "healthy", backend->healthy);
-		rte_tel_data_add_dict_uint(data, "packets",
-			count_rows_sum(&live->counts.backends, BACKEND_FORWARDED, routes_backend(live->routes, index, i)));
-		rte_tel_data_add_dict_uint(data, "bytes",
-			count_rows_sum(&live->counts.backends, BACKEND_BYTES, routes_backend(live->routes, index, i)));
-		rte_tel_data_add_dict_uint(data, "no_next_hop",
-			count_rows_sum(
-				&live->counts.backends, BACKEND_NO_NEXT_HOP, routes_backend(live->routes, index, i)));
+		rte_tel_data_add_dict_uint(data, "packets", forwarded.packets);
+		rte_tel_data_add_dict_uint(data, "bytes", forwarded.bytes);
+		rte_tel_data_add_dict_uint(
+			data, "no_next_hop", count_rows_sum(&live->counts.backends, BACKEND_NO_NEXT_HOP, at));
 		telemetry_reply_numbered(list, i, data);
 	}
 	return list;
 }
 
-static void add_details(struct rte_tel_data *data, const struct director *director, const struct live_table *live,
-	uint32_t index, uint32_t first)
+static void add_details(struct rte_tel_data *data, const struct live_table *live, uint32_t index, uint32_t first)
 {
 	const struct table *table = &live->routes->set.tables[index];
 	struct rte_tel_data *binds = list_binds(live, index, first), *backends = list_backends(live, index, first);
 	uint64_t end = (uint64_t)first + PAGE;
-	struct counters sum;
 
-	workers_sum(director, &sum);
-	add_summary(data, director, live, index, &sum);
+	add_summary(data, live, index);
 	rte_tel_data_add_dict_uint(data, "generation", live->generation);
 	rte_tel_data_add_dict_uint(data, "first", first);
 	if (binds)
@@ -173,9 +163,9 @@ int telemetry_tables(struct director *director, const char *parameters, struct r
 	} else {
 		rte_tel_data_start_dict(data);
 		if (listed)
-			add_list(data, director, reload->shared->live, first);
+			add_list(data, reload->shared->live, first);
 		else
-			add_details(data, director, reload->shared->live, index, first);
+			add_details(data, reload->shared->live, index, first);
 	}
 	pthread_mutex_unlock(&reload->lock);
 	return error;

@@ -30,7 +30,7 @@
 struct tap_choice {
 	const struct bpf_insn *program; /* checked by bpf_validate(); NULL: every packet */
 	uint32_t verdicts; /* as in struct capture_request */
-	int slot; /* of the table in counters.tables; -1: every packet */
+	int slot; /* of the table in live_table.slot; -1: every packet */
 	uint32_t snaplen;
 };
 

@@ -78,13 +78,6 @@ void *aligned_alloc(size_t alignment, size_t size)
 
 static char path[] = "/tmp/test_reload_memory.XXXXXX";
 
-static struct counters_table count(void *context, uint16_t slot)
-{
-	(void)context;
-	(void)slot;
-	return (struct counters_table){0};
-}
-
 static void write_file(const void *bytes, size_t size)
 {
 	FILE *file = fopen(path, "w");
@@ -144,10 +137,10 @@ static struct live_table *load(struct reload *reload, long n, bool *failed)
 
 #if CAN_FAIL
 	atomic_store(&left, n);
-	live = reload_load(reload, false, count, NULL);
+	live = reload_load(reload, false);
 	*failed = atomic_exchange(&left, -1) <= 0;
 #else
-	live = reload_load(reload, false, count, NULL);
+	live = reload_load(reload, false);
 	*failed = false;
 	(void)n;
 #endif

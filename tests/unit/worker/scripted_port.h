@@ -191,6 +191,7 @@ static int set_up(void **state)
 		.rx_mac = &mac,
 		.tx_mac = &mac};
 	worker = (struct worker){.shared = &shared, .path_count = 1, .paths = &path, .limit_after = SAMPLE_ITERATIONS};
+	sample_begin(&worker.sampler, 0);
 	worker.pipeline.steering = &steering;
 	worker.pipeline.fast = lanes_plain;
 	return 0;

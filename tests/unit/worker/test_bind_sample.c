@@ -24,6 +24,7 @@ enum {
 
 static struct live_table live;
 static struct outbox outbox;
+static struct sampler sampler;
 static struct rte_mbuf mbufs[MOST];
 static uint8_t buffers[MOST][HEADROOM + PACKET_MAX];
 
@@ -67,6 +68,14 @@ static void clear(void)
 	memset(&outbox, 0, sizeof(outbox));
 }
 
+/* Samples the outbox as the worker does. */
+static struct bind_sample choose(void)
+{
+	if (!sample_due(&sampler, outbox.count))
+		return (struct bind_sample){0};
+	return bind_sample_choose(&sampler, &outbox, sample_weight(&sampler, outbox.count), live.routes);
+}
+
 /* Asserts that the only packet of an outbox counts for a bind; BINDS: for none. */
 static void check(const struct packet *packet, unsigned bind)
 {
@@ -76,7 +85,7 @@ static void check(const struct packet *packet, unsigned bind)
 
 			clear();
 			put(packet, hops, tagged);
-			sample = bind_sample_choose(&outbox, live.routes, UINT64_MAX);
+			sample = choose();
 			bind_sample_count(&sample, 1, &live, 1);
 			for (unsigned i = 0; i < BINDS; i++) {
 				assert_int_equal(packets_of(i), i == bind);
@@ -153,13 +162,13 @@ static void test_a_packet_that_is_not_sent_counts_for_no_bind(void **state)
 
 	(void)state;
 	clear();
-	sample = bind_sample_choose(&outbox, live.routes, 0);
+	sample = choose();
 	bind_sample_count(&sample, 64, &live, 0);
 	put(&packet, 2, false);
-	sample = bind_sample_choose(&outbox, live.routes, 0);
+	sample = choose();
 	bind_sample_count(&sample, 0, &live, 0);
 	outbox.outcomes[0].verdict = VERDICT_ANSWERED_TOO_BIG;
-	sample = bind_sample_choose(&outbox, live.routes, 0);
+	sample = choose();
 	bind_sample_count(&sample, 1, &live, 0);
 	assert_int_equal(packets_of(FIRST), 0);
 	assert_int_equal(bytes_of(FIRST), 0);
@@ -171,9 +180,8 @@ static void test_a_packet_that_is_not_sent_counts_for_no_bind(void **state)
  */
 static void run(unsigned rounds, unsigned count, unsigned accepted, uint64_t packets[2], uint64_t bytes[2])
 {
-	uint64_t random = 1;
-
 	clear();
+	sample_begin(&sampler, 1);
 	packets[0] = packets[1] = bytes[0] = bytes[1] = 0;
 	for (unsigned round = 0; round < rounds; round++) {
 		struct bind_sample sample;
@@ -188,8 +196,7 @@ static void run(unsigned rounds, unsigned count, unsigned accepted, uint64_t pac
 			packets[bind] += i < accepted;
 			bytes[bind] += i < accepted ? mbufs[i].pkt_len : 0;
 		}
-		random = random * 6364136223846793005u + 1442695040888963407u;
-		sample = bind_sample_choose(&outbox, live.routes, random);
+		sample = choose();
 		bind_sample_count(&sample, accepted, &live, round % 2);
 	}
 }
@@ -204,8 +211,8 @@ static void test_single_packets_are_counted_exactly(void **state)
 		assert_int_equal(packets_of(bind), packets[bind]);
 		assert_int_equal(bytes_of(bind), bytes[bind]);
 	}
-	run(1000, BIND_SAMPLE_MANY - 1, BIND_SAMPLE_MANY - 1, packets, bytes);
-	assert_int_equal(packets_of(FIRST) + packets_of(RANGE), 1000 * (BIND_SAMPLE_MANY - 1));
+	run(1000, SAMPLE_MANY - 1, SAMPLE_MANY - 1, packets, bytes);
+	assert_int_equal(packets_of(FIRST) + packets_of(RANGE), 1000 * (SAMPLE_MANY - 1));
 }
 
 /*
@@ -224,7 +231,7 @@ static void test_binds_of_90_and_10_percent_are_estimated_within_the_expected_er
 		run(600000 / count, count, accepted, packets, bytes);
 		for (unsigned bind = FIRST; bind <= RANGE; bind++) {
 			int64_t error = (int64_t)(packets_of(bind) - packets[bind]);
-			uint64_t every = count < BIND_SAMPLE_MANY ? 1 : SAMPLE_EVERY;
+			uint64_t every = count < SAMPLE_MANY ? 1 : SAMPLE_EVERY;
 
 			assert_true((uint64_t)(error * error) <= 9 * every * count * count / accepted * packets[bind]);
 			assert_int_equal(bytes_of(bind), packets_of(bind) * (bytes[bind] / packets[bind]));

@@ -212,7 +212,7 @@ static void test_a_ring_keeps_the_class(void **state)
 	assert_int_equal(count, 6);
 	for (unsigned i = 0; i < count; i++) {
 		assert_int_equal(transmit_outcome(mbufs[i]).verdict, VERDICT_EXCEPTION);
-		exceptions_put_sorted(&exceptions, mbufs[5 - i], transmit_outcome(mbufs[5 - i]).slot);
+		exceptions_put_sorted(&exceptions, mbufs[5 - i], transmit_outcome(mbufs[5 - i]).class);
 	}
 	exceptions_send(&exceptions, &tap, &counters);
 	assert_memory_equal(accepted, ((uint8_t[]){5, 3, 1, 4, 2, 0}), 6);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts of backends and binds: one row per worker, no shared cache lines, and what a reload keeps. */
+/* Counts of tables, backends and binds: tallies, one row per worker, no shared cache lines, and what a reload keeps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,20 +26,105 @@ static void test_workers_share_no_cache_line(void **state)
 	(void)state;
 	assert_true(table_counts_alloc(&counts, routes, 3));
 	for (unsigned worker = 0; worker < 3; worker++) {
-		assert_int_equal((uintptr_t)count_rows_of(&counts.backends, BACKEND_FORWARDED, worker) % 64, 0);
+		uint64_t *tallies = count_rows_of(&counts.backends, BACKEND_TALLY, worker);
+
+		assert_int_equal((uintptr_t)tallies % 64, 0);
 		assert_true(counts.backends.stride >= routes->address_count);
 		for (uint32_t i = 0; i < routes->address_count; i++)
-			count_rows_of(&counts.backends, BACKEND_FORWARDED, worker)[i] += 1 + worker + i;
+			tally_add(&tallies[i], 100 + i, 1 + worker);
 	}
-	for (uint32_t i = 0; i < routes->address_count; i++)
-		assert_int_equal(count_rows_sum(&counts.backends, BACKEND_FORWARDED, i), 6 + 3 * i);
+	for (uint32_t i = 0; i < routes->address_count; i++) {
+		assert_int_equal(table_counts_backend(&counts, i).packets, 6);
+		assert_int_equal(table_counts_backend(&counts, i).bytes, 6 * (100 + i));
+	}
 	table_counts_free(&counts);
 	routes_free(routes);
 }
 
-static uint64_t sum_of(const struct table_counts *counts, const struct routes *routes, uint32_t table, uint32_t backend)
+static void count(
+	struct table_counts *counts, const struct routes *routes, unsigned worker, uint32_t backend, uint64_t packets)
 {
-	return count_rows_sum(&counts->backends, BACKEND_FORWARDED, routes_backend(routes, table, backend));
+	tally_add(&count_rows_of(&counts->backends, BACKEND_TALLY, worker)[routes_backend(routes, 1, backend)], 70,
+		packets);
+}
+
+/* Asserts what a backend of the second table has counted. */
+static void assert_counted(
+	const struct table_counts *counts, const struct routes *routes, uint32_t backend, uint64_t packets)
+{
+	struct forwarded sum = table_counts_backend(counts, routes_backend(routes, 1, backend));
+
+	assert_int_equal(sum.packets, packets);
+	assert_int_equal(sum.bytes, 70 * packets);
+}
+
+static void test_tallies_overflow_without_loss(void **state)
+{
+	const uint64_t most = TALLY_MOST_PACKETS - 1;
+	struct routes *routes = make_routes(5);
+	uint64_t packets = 0, bytes = 0;
+	struct table_counts counts;
+	struct forwarded sum;
+	uint32_t next = 0;
+
+	(void)state;
+	assert_true(table_counts_alloc(&counts, routes, 2));
+	for (unsigned round = 0; round < 100; round++) {
+		uint32_t size = round % 2 ? UINT16_MAX : 100; /* 2^24 packets of 64 KB are just less than 2^40 bytes */
+
+		tally_add(&count_rows_of(&counts.backends, BACKEND_TALLY, 1)[3], size, most);
+		packets += most;
+		bytes += most * size;
+		for (unsigned settled = 0; settled < 2; settled++) {
+			sum = table_counts_backend(&counts, 3);
+			assert_true(sum.packets == packets && sum.bytes == bytes);
+			table_counts_settle(&counts, routes, 1, &next, routes->address_count);
+		}
+	}
+	assert_int_equal(count_rows_of(&counts.backends, BACKEND_PACKETS, 1)[3], packets);
+	table_counts_free(&counts);
+	routes_free(routes);
+}
+
+/* A reader may see only one of two stores. */
+static void test_a_half_settled_tally_is_read_in_full(void **state)
+{
+	struct routes *routes = make_routes(5);
+	struct table_counts counts;
+	uint32_t next = 0;
+
+	(void)state;
+	assert_true(table_counts_alloc(&counts, routes, 1));
+	count(&counts, routes, 0, 2, 1000);
+	table_counts_settle(&counts, routes, 0, &next, routes->address_count);
+	count(&counts, routes, 0, 2, 500);
+	count_rows_of(&counts.backends, BACKEND_PACKETS, 0)[routes_backend(routes, 1, 2)] += 500;
+	assert_counted(&counts, routes, 2, 1500);
+	table_counts_free(&counts);
+	routes_free(routes);
+}
+
+static void test_tallies_are_settled_in_turn(void **state)
+{
+	struct routes *routes = make_routes(5);
+	struct table_counts counts;
+	uint32_t next = 1000; /* of a table with more backends */
+
+	(void)state;
+	assert_true(table_counts_alloc(&counts, routes, 1));
+	for (uint32_t i = 0; i < 5; i++)
+		count(&counts, routes, 0, i, 1 + i);
+	for (uint32_t i = 0; i < routes->address_count; i++) {
+		table_counts_settle(&counts, routes, 0, &next, 1);
+		assert_int_equal(next, i + 1);
+	}
+	for (uint32_t i = 0; i < 5; i++)
+		assert_int_equal(
+			count_rows_of(&counts.backends, BACKEND_PACKETS, 0)[routes_backend(routes, 1, i)], 1 + i);
+	table_counts_settle(&counts, routes, 0, &next, 1);
+	assert_int_equal(next, 1);
+	table_counts_free(&counts);
+	routes_free(routes);
 }
 
 /* In the new table the second backend is gone, the others are in another order, and one is new. */
@@ -48,24 +133,56 @@ static void test_backends_keep_their_counts_by_address(void **state)
 	static const uint8_t order[] = {4, 9, 0, 3, 2}; /* backends of the old table; 9: a new one */
 	struct routes *old_routes = make_routes(5), *routes = make_routes(5);
 	struct table_counts old, counts;
+	uint32_t next = 0;
 
 	(void)state;
 	for (uint32_t i = 0; i < 5; i++)
 		routes->set.tables[1].backends[i].addr.bytes[3] = order[i];
 	assert_true(table_counts_alloc(&old, old_routes, 2) && table_counts_alloc(&counts, routes, 2));
 	for (uint32_t i = 0; i < 5; i++)
-		count_rows_of(&old.backends, BACKEND_FORWARDED, i % 2)[routes_backend(old_routes, 1, i)] = 100 + i;
+		count(&old, old_routes, i % 2, i, 100 + i);
+	table_counts_settle(&old, old_routes, 1, &next, old_routes->address_count);
 	for (unsigned turn = 0; turn < 2; turn++) { /* the second turn replaces what the first has written */
-		count_rows_of(&old.backends, BACKEND_FORWARDED, 0)[routes_backend(old_routes, 1, 0)] += 1000 * turn;
+		count(&old, old_routes, 0, 0, 1000 * turn);
+		count(&old, old_routes, 0, 1, 7 * turn);
 		table_counts_carry(&counts, routes, 1, &old, old_routes, 1);
 		for (uint32_t i = 0; i < 5; i++)
-			assert_int_equal(sum_of(&counts, routes, 1, i),
-				i == 1 ? 0 : 100u + order[i] + (i == 2 ? 1000 * turn : 0));
-		assert_int_equal(sum_of(&counts, routes, 0, 0), 0);
+			assert_counted(&counts, routes, i, i == 1 ? 0 : 100u + order[i] + (i == 2 ? 1000 * turn : 0));
+		assert_int_equal(table_counts_table(&counts, routes, 0).packets, 0);
+		assert_int_equal(table_counts_table(&counts, routes, 1).packets, 510 + 1007 * turn);
+		assert_int_equal(table_counts_table(&counts, routes, 1).bytes, 70 * (510 + 1007 * turn));
 	}
 	table_counts_free(&old);
 	table_counts_free(&counts);
 	routes_free(old_routes);
+	routes_free(routes);
+}
+
+/* All backends of a table are replaced again and again, while workers count. */
+static void test_a_table_keeps_the_counts_of_backends_that_are_gone(void **state)
+{
+	struct routes *routes = make_routes(5), *old_routes;
+	struct table_counts counts, old;
+
+	(void)state;
+	assert_true(table_counts_alloc(&counts, routes, 2));
+	for (uint64_t round = 1; round <= 20; round++) {
+		for (uint32_t i = 0; i < 5; i++)
+			count(&counts, routes, i % 2, i, 1u << 20);
+		old = counts;
+		old_routes = routes;
+		routes = make_routes(5);
+		for (uint32_t i = 0; i < 5; i++)
+			routes->set.tables[1].backends[i].addr.bytes[2] = (uint8_t)(100 + round);
+		assert_true(table_counts_alloc(&counts, routes, 2));
+		table_counts_carry(&counts, routes, 1, &old, old_routes, 1);
+		assert_counted(&counts, routes, 0, 0);
+		assert_int_equal(table_counts_table(&counts, routes, 1).packets, round * 5 << 20);
+		assert_int_equal(table_counts_table(&counts, routes, 1).bytes, 70 * (round * 5 << 20));
+		table_counts_free(&old);
+		routes_free(old_routes);
+	}
+	table_counts_free(&counts);
 	routes_free(routes);
 }
 
@@ -134,7 +251,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_workers_share_no_cache_line),
+		cmocka_unit_test(test_tallies_overflow_without_loss),
+		cmocka_unit_test(test_a_half_settled_tally_is_read_in_full),
+		cmocka_unit_test(test_tallies_are_settled_in_turn),
 		cmocka_unit_test(test_backends_keep_their_counts_by_address),
+		cmocka_unit_test(test_a_table_keeps_the_counts_of_backends_that_are_gone),
 		cmocka_unit_test(test_binds_keep_their_counts_by_what_they_match),
 		cmocka_unit_test(test_tables_without_backends_have_no_counts),
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sends frames of several tables to a port, or to the ring of another lcore, that accepts some of them. */
+/* Sends frames to a port, or to the ring of another lcore, that accepts some of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static uint16_t take(void *queue, struct rte_mbuf **mbufs, uint16_t count)
 	return count;
 }
 
-static void test_frames_of_several_tables_are_counted_for_each_table(void **state)
+static void test_frames_that_are_not_accepted_are_counted_and_freed(void **state)
 {
 	const struct queue queue = {.port = PORT};
 	struct outbox outbox = {0};
@@ -44,23 +44,20 @@ static void test_frames_of_several_tables_are_counted_for_each_table(void **stat
 
 	(void)state;
 	for (uint32_t i = 0; i < 4; i++)
-		outbox_put(&outbox, make_frame(), VERDICT_FORWARDED, i % 2 ? 7 : 3);
+		outbox_put(&outbox, make_frame(), i % 2 ? VERDICT_ANSWERED_TOO_BIG : VERDICT_FORWARDED, 0);
 	room = 3;
 	assert_int_equal(transmit(&queue, &outbox, &counters), 3);
-	assert_int_equal(counters.verdicts[VERDICT_FORWARDED], 3);
+	assert_int_equal(counters.verdicts[VERDICT_FORWARDED], 2);
+	assert_int_equal(counters.verdicts[VERDICT_ANSWERED_TOO_BIG], 1);
 	assert_int_equal(counters.verdicts[VERDICT_DROP_TX_FULL], 1);
-	assert_int_equal(counters.tables[3].packets, 2);
-	assert_int_equal(counters.tables[3].bytes, 2 * FRAME_SIZE);
-	assert_int_equal(counters.tables[7].packets, 1);
-	assert_int_equal(counters.tables[7].bytes, FRAME_SIZE);
+	assert_int_equal(counters.tx_bytes, 3 * FRAME_SIZE);
+	assert_int_equal(rte_mempool_in_use_count(pool), 0);
 }
 
-/* A burst of frames of several tables to a port that accepts `accepted` of them, or to a ring. */
+/* A burst of frames to a port that accepts `accepted` of them, or to a ring. */
 static void send_forwarded_burst(struct rte_ring *ring, uint16_t accepted, struct counters *counters)
 {
-	static struct routes routes = {.set = {.count = 2}};
-	static const struct live_table live = {.routes = &routes, .slot = {3, 7}};
-	static struct burst burst = {.count = 4, .table = {0, 1, 0, 1}};
+	static struct burst burst = {.count = 4};
 	const struct queue queue = {.port = PORT, .ring = ring};
 	struct rte_mbuf *mbufs[4];
 
@@ -69,10 +66,10 @@ static void send_forwarded_burst(struct rte_ring *ring, uint16_t accepted, struc
 		burst.out_size[i] = FRAME_SIZE + i;
 	}
 	room = accepted;
-	assert_int_equal(transmit_forwarded(&queue, mbufs, &burst, &live, counters), accepted);
+	assert_int_equal(transmit_forwarded(&queue, mbufs, &burst, counters), accepted);
 }
 
-static void test_forwarded_bursts_are_counted_and_the_caller_counts_for_their_tables(void **state)
+static void test_forwarded_bursts_are_counted(void **state)
 {
 	struct counters counters = {0};
 
@@ -82,8 +79,6 @@ static void test_forwarded_bursts_are_counted_and_the_caller_counts_for_their_ta
 	assert_int_equal(counters.verdicts[VERDICT_DROP_TX_FULL], 1);
 	assert_int_equal(counters.tx_packets, 3);
 	assert_int_equal(counters.tx_bytes, 3 * FRAME_SIZE + 0 + 1 + 2);
-	assert_int_equal(counters.tables[3].packets, 0);
-	assert_int_equal(counters.tables[7].packets, 0);
 }
 
 /* The lcore at the other end of the ring counts the frames, so each frame carries its outcome. */
@@ -98,7 +93,6 @@ static void test_forwarded_bursts_go_into_a_ring_with_their_outcomes(void **stat
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_int_equal(rte_ring_dequeue(ring, &mbuf), 0);
 		assert_int_equal(transmit_outcome(mbuf).verdict, VERDICT_FORWARDED);
-		assert_int_equal(transmit_outcome(mbuf).slot, i % 2 ? 7 : 3);
 		rte_pktmbuf_free(mbuf);
 	}
 	assert_int_equal(counters.verdicts[VERDICT_FORWARDED], 0);
@@ -133,8 +127,8 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames_of_several_tables_are_counted_for_each_table),
-		cmocka_unit_test(test_forwarded_bursts_are_counted_and_the_caller_counts_for_their_tables),
+		cmocka_unit_test(test_frames_that_are_not_accepted_are_counted_and_freed),
+		cmocka_unit_test(test_forwarded_bursts_are_counted),
 		cmocka_unit_test(test_forwarded_bursts_go_into_a_ring_with_their_outcomes),
 	};
 
