@@ -11,6 +11,7 @@ import nginx
 import peers
 import pytest
 from daemon import PROGRAM, Daemon, backend, table
+from lab.tools import wait_until
 from network import ELSEWHERE, NOBODY, PROXY, PROXY6, VIP, VIP6
 from support.tree import CLI, REDIRECT, TREE
 
@@ -414,10 +415,12 @@ def test_hanging_proxies_delay_no_other(daemon):
     """All proxies but one hang, for most of an interval. No probe has to wait for another. A stall of the test machine is shorter."""
     hanging = [backend(f"10.78.1.{i}", tcp=9, http=peers.HANG) for i in range(1, 200)]
     made = daemon(table(backend(PROXY, http=nginx.OK), *hanging), panic_threshold=0, interval_ms=1500, timeout_ms=1000).start().wait_ready()
-    made.logged("table")
-    checks = made.status()["tables"][0]["backends"]
-    assert checks[0]["checks"][0]["verdict"] == "healthy"
-    assert {check["result"] for one in checks[1:] for check in one["checks"]} == {"refused", "timeout"}
+
+    def results():
+        return {check["result"] for one in made.status()["tables"][0]["backends"][1:] for check in one["checks"]}
+
+    wait_until(lambda: results() == {"refused", "timeout"}, lambda: f"these results, not {results()}")
+    assert made.status()["tables"][0]["backends"][0]["checks"][0]["verdict"] == "healthy"
     assert "glb_healthcheck_delayed_total 0\n" in made.get("/metrics")[2]
 
 

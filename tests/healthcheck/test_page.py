@@ -47,7 +47,7 @@ def checks(shown):
 def test_page_has_what_status_has(daemon):
     made = daemon(table(backend(GOOD, http=nginx.OK, tcp=nginx.OK), {**backend(BAD, "draining", tcp=9), "weight": 300},
                         backend("10.78.0.3", "inactive"), balance=1.05),
-                  table(backend(GOOD, tcp=nginx.OK), name="second", vips=["203.0.113.11"]), interval_ms=50, timeout_ms=40)
+                  table(backend(GOOD, tcp=nginx.OK), name="second", vips=["203.0.113.11"]), interval_ms=50, timeout_ms=5000)
     made.start().wait_ready()
     wait_probes(made, 3 * HISTORY)
     shown, status = page(made), made.status()
@@ -110,7 +110,7 @@ def hostile(daemon, tmp_path):
                   table(backend(BAD, command="db"), name=LONG, vips=["203.0.113.11"]),
                   table(backend(BAD, http=nginx.OK, http_uri=f"/{HOSTILE.replace(' ', '')}"), name="é€𝄞", vips=["203.0.113.12"]),
                   commands=f'( {{ name = "db"; command = [ "{plugin}" ]; }} )',
-                  http='{ headers = { X-Token = "never-shown"; }; }')
+                  http='{ headers = { X-Token = "never-shown"; }; }', timeout_ms=5000)
     return made.start().wait_ready()
 
 

@@ -142,9 +142,11 @@ def test_tables_with_different_files_do_not_share_trust(daemon, servers, strange
                   http=f'{{ tls = true; host = "{nginx.NAME}"; }}', panic_threshold=0,
                   tables=f'( {{ name = "web"; http = {https(servers / "cert.pem")}; }}, {{ name = "other"; http = {https(stranger)}; }} )')
     made.start().wait_ready()
+    expected = ["passed", "bad_tls", "bad_tls"]
     for _ in range(3):
-        made.logged("table")
-        assert [result(made, index)[0] for index in range(3)] == ["passed", "bad_tls", "bad_tls"]
+        wait_probes(made, 6)
+        wait_until(lambda: [result(made, index)[0] for index in range(3)] == expected, lambda: f"{expected} in {made.status()}")
+    assert made.log().count(" -> ") == 3, made.log()
 
 
 def test_reload_during_handshakes_fails_no_proxy(daemon, servers):

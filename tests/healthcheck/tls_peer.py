@@ -13,7 +13,6 @@ import signal
 import socket
 import ssl
 import struct
-import subprocess
 import sys
 from pathlib import Path
 
