@@ -14,6 +14,7 @@ from support import pcap, traffic
 from support.browser import Page, browse, words
 from support.director_conf import CONFIG
 from support.director_process import VERDICTS, DirectorProcess, write_table
+from support.health import wait_health
 from support.ports import reserved_port
 from support.tree import CLI
 
@@ -75,6 +76,7 @@ def running(tmp_path_factory):
     frames = traffic.random_frames(8, 2000)
     with reserved_port() as number, start(tmp_path_factory.mktemp("running"), number, frames) as director:
         director.wait_received(len(frames))
+        wait_health(director, "ok")
         yield director, number, page(number)
 
 
@@ -148,6 +150,7 @@ def test_a_capture_that_runs_is_shown_until_it_ends(tmp_path, port):
                               text=True, check=True).stdout
 
     with start(tmp_path, port) as director:
+        wait_health(director, "ok")
         assert page(port).find("capture").get("hidden") is not None and "capture" not in health()
         assert (metric("capture_running"), metric("capture_start_timestamp_seconds")) == (0, 0)
         command = [CLI, "capture", "--file-prefix", director.file_prefix]

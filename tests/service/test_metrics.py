@@ -15,6 +15,7 @@ from lab.tools import wait_until
 from support import pcap, traffic
 from support.director_conf import CONFIG
 from support.director_process import VERDICTS, DirectorProcess, write_table
+from support.health import wait_health
 from support.ports import reserved_port
 from support.tree import TREE
 
@@ -87,6 +88,7 @@ def running(tmp_path_factory):
     with reserved_port() as number, start(tmp_path_factory.mktemp("running"), number, frames) as director:
         director.wait_received(len(frames))
         served(number)
+        wait_health(director, "ok")
         yield director, number
 
 
@@ -271,6 +273,7 @@ def limit_files(director, limit):
 def test_clients_wait_while_there_are_no_file_descriptors(tmp_path, port):
     with start(tmp_path, port) as director, contextlib.ExitStack() as clients:
         served(port)
+        wait_health(director, "ok")
         limit_files(director, 3)
         waiting = [clients.enter_context(client(port, b"GET /other HTTP/1.1\r\nHost: localhost\r\n\r\n")) for _ in range(5)]
         assert director.telemetry.ask("/glb/health")["state"] == "ok"
@@ -281,7 +284,7 @@ def test_clients_wait_while_there_are_no_file_descriptors(tmp_path, port):
 
 def test_none_listens_nowhere_and_ipv6_works(tmp_path, port):
     with start(tmp_path, port, metrics="none") as director:
-        director.telemetry.ask("/glb/stats")
+        director.wait_log(" ready: ")
         with pytest.raises(ConnectionRefusedError):
             get(port)
         assert "metrics" not in director.log
