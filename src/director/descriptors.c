@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifndef AF_XDP
@@ -65,14 +66,40 @@ static bool is_bound_to(int fd, unsigned interface)
 	       address.sll_ifindex == (int)interface;
 }
 
-int descriptors_packet_socket(unsigned interface, uint16_t n)
+/* Returns the file descriptor of the socket with this inode, if it is bound to the interface. Otherwise -1. */
+static int find_bound(const struct descriptors *now, unsigned long inode, unsigned interface)
 {
-	struct descriptors now;
+	struct stat status;
 
-	/* The driver creates them one after the other and closes none in between, so they ascend. */
-	descriptors_take(&now);
 	for (int fd = 0; fd < DESCRIPTORS_MAX; fd++)
-		if (now.open[fd] && is_bound_to(fd, interface) && n-- == 0)
+		if (now->open[fd] && fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode) && status.st_ino == inode &&
+			is_bound_to(fd, interface))
 			return fd;
 	return -1;
+}
+
+int descriptors_packet_socket(unsigned interface, uint16_t n)
+{
+	/*
+	 * Linux lists the sockets in the order in which they were created, with the inode in the last column. The file descriptors need not
+	 * ascend: while the driver creates its sockets, another thread may close a lower one.
+	 */
+	FILE *list = fopen("/proc/self/net/packet", "re");
+	struct descriptors now;
+	char line[256];
+	int found = -1;
+
+	descriptors_take(&now);
+	while (list && fgets(line, sizeof(line), list)) {
+		const char *column = strrchr(line, ' ');
+		int fd = column ? find_bound(&now, strtoul(column, NULL, 10), interface) : -1;
+
+		if (fd >= 0 && n-- == 0) {
+			found = fd;
+			break;
+		}
+	}
+	if (list)
+		fclose(list);
+	return found;
 }
