@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 
-from lab.tools import LabError, cli, cli_json, program, read, wait_until, write
+from lab.tools import TIMEOUT_S, LabError, cli, cli_json, program, read, wait_until, write
 from lab.topology import VLAN
 
 # One lcore that may run on any CPU. Otherwise EAL would pin all directors of the lab to the same CPU.
@@ -150,7 +150,7 @@ class Director:
         stats = self.stats()
         os.remove(self.pid_file)
         self.process.send_signal(signal.SIGTERM)
-        if self.process.wait(10) != 0:
+        if self.process.wait(TIMEOUT_S) != 0:
             raise LabError(f"{self.name} ended with exit code {self.process.returncode}:\n{read(self.log)}")
         return stats
 

@@ -60,7 +60,7 @@ class Healthcheck:
 
     def stop(self):
         self.process.terminate()
-        if self.process.wait(10) != 0:
+        if self.process.wait(TIMEOUT_S) != 0:
             raise LabError(f"glb-healthcheck on {self.director.name} ended with exit code {self.process.returncode}:\n{self.text()}")
 
     def kill(self):

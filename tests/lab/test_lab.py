@@ -86,8 +86,8 @@ def test_the_preflight_finds_nothing_on_a_proxy(up):
 def test_kernel_of_a_director_keeps_packets_that_are_not_for_vips(up):
     """With AF_XDP the kernel answers ARP, ND and ping for the director's addresses. VIPs can change while the director runs."""
     name, _ = up("--directors", "1")
-    on(name, "router", "ping", "-c1", "-W2", "192.0.2.6")
-    on(name, "router", "ping", "-c1", "-W2", "2001:db8:b:1::2")
+    on(name, "router", "ping", "-c1", "-W20", "192.0.2.6")
+    on(name, "router", "ping", "-c1", "-W20", "2001:db8:b:1::2")
     on(name, "client", "curl", "-s", "http://203.0.113.10/")
     stats = json.loads(on(name, "director-1", "glb-director-cli", "stats", "--file-prefix", "director-1", "--json"))
     assert stats["received"] == stats["forwarded"] > 0
