@@ -30,40 +30,61 @@ static struct forwarded unsettled(uint64_t tally, struct forwarded settled)
 	return (struct forwarded){.packets = left / TALLY_PACKET, .bytes = left % TALLY_PACKET};
 }
 
-void table_counts_settle(
-	const struct table_counts *counts, const struct routes *routes, unsigned worker, uint32_t *next, uint32_t count)
+static void settle(const struct count_rows *rows, unsigned worker, uint32_t backend)
 {
-	const uint64_t *tallies = count_rows_of(&counts->backends, BACKEND_TALLY, worker);
-	uint64_t *packets = count_rows_of(&counts->backends, BACKEND_PACKETS, worker);
-	uint64_t *bytes = count_rows_of(&counts->backends, BACKEND_BYTES, worker);
+	uint64_t *packets = &count_rows_of(rows, BACKEND_PACKETS, worker)[backend];
+	uint64_t *bytes = &count_rows_of(rows, BACKEND_BYTES, worker)[backend];
+	struct forwarded more =
+		unsettled(count_rows_of(rows, BACKEND_TALLY, worker)[backend], (struct forwarded){*packets, *bytes});
 
-	for (uint32_t i = 0; i < count && routes->address_count; i++) {
-		uint32_t at = *next < routes->address_count ? *next : 0;
-		struct forwarded more = unsettled(tallies[at], (struct forwarded){packets[at], bytes[at]});
+	if (!more.packets) /* memory that no packet needs stays untouched */
+		return;
+	/* Whoever sees one of these also sees the tally. */
+	__atomic_store_n(packets, *packets + more.packets, __ATOMIC_RELEASE);
+	__atomic_store_n(bytes, *bytes + more.bytes, __ATOMIC_RELEASE);
+}
 
-		/* Whoever sees one of these also sees the tally. */
-		__atomic_store_n(&packets[at], packets[at] + more.packets, __ATOMIC_RELEASE);
-		__atomic_store_n(&bytes[at], bytes[at] + more.bytes, __ATOMIC_RELEASE);
-		*next = at + 1;
+void table_counts_settle(const struct table_counts *counts, const struct routes *routes, unsigned worker,
+	struct settler *settler, uint32_t packets)
+{
+	uint32_t backends = routes->address_count;
+
+	settler->due += (uint64_t)packets * backends;
+	for (; settler->due >= SETTLE_PACKETS; settler->due -= SETTLE_PACKETS) {
+		uint32_t at = settler->next < backends ? settler->next : 0;
+
+		settle(&counts->backends, worker, at);
+		settler->next = at + 1;
 	}
+}
+
+/* Returns what one row has counted. */
+static struct forwarded read_row(const struct count_rows *rows, unsigned row, size_t index)
+{
+	size_t at = row * rows->stride + index;
+	const uint64_t *packets = &count_rows_earlier(rows, BACKEND_PACKETS)[at];
+	struct forwarded settled, more;
+	uint64_t tally;
+
+	do {
+		/* Before the tally, so that they are not ahead of it. The bytes may be older than the packets. */
+		settled.packets = __atomic_load_n(packets, __ATOMIC_ACQUIRE);
+		settled.bytes = __atomic_load_n(&count_rows_earlier(rows, BACKEND_BYTES)[at], __ATOMIC_ACQUIRE);
+		tally = __atomic_load_n(&count_rows_earlier(rows, BACKEND_TALLY)[at], __ATOMIC_ACQUIRE);
+	} while (__atomic_load_n(packets, __ATOMIC_RELAXED) != settled.packets); /* this thread was stopped for long */
+	more = unsettled(tally, settled);
+	return (struct forwarded){settled.packets + more.packets, settled.bytes + more.bytes};
 }
 
 struct forwarded table_counts_backend(const struct table_counts *counts, size_t index)
 {
-	const struct count_rows *rows = &counts->backends;
 	struct forwarded sum = {0};
 
-	for (unsigned row = 0; row <= rows->workers; row++) {
-		size_t at = row * rows->stride + index;
-		struct forwarded settled, more;
+	for (unsigned row = 0; row <= counts->backends.workers; row++) {
+		struct forwarded more = read_row(&counts->backends, row, index);
 
-		/* Before the tally, so that they are not ahead of it. One may be older than the other. */
-		settled.packets = __atomic_load_n(&count_rows_earlier(rows, BACKEND_PACKETS)[at], __ATOMIC_ACQUIRE);
-		settled.bytes = __atomic_load_n(&count_rows_earlier(rows, BACKEND_BYTES)[at], __ATOMIC_ACQUIRE);
-		more = unsettled(
-			__atomic_load_n(&count_rows_earlier(rows, BACKEND_TALLY)[at], __ATOMIC_RELAXED), settled);
-		sum.packets += settled.packets + more.packets;
-		sum.bytes += settled.bytes + more.bytes;
+		sum.packets += more.packets;
+		sum.bytes += more.bytes;
 	}
 	return sum;
 }

@@ -47,12 +47,20 @@ static inline uint32_t table_counts_bind(const struct table_counts *counts, uint
 }
 
 /*
- * A tally is packets * 2^40 + bytes, modulo 2^64: one addition for each packet in place of two. It overflows. So a worker settles
- * the tallies of all backends before it counts 2^24 more packets: it brings BACKEND_PACKETS and BACKEND_BYTES up to date, with all
- * their bits. What the tally has more than these is less than 2^24 packets and less than 2^40 bytes.
+ * A tally is packets * 2^40 + bytes, modulo 2^64: one addition for each packet in place of two. It overflows, so its worker settles
+ * it again and again: it brings BACKEND_PACKETS and BACKEND_BYTES up to date, with all their bits. What the tally has more than
+ * these is less than 2^24 packets and less than 2^40 bytes.
  */
-#define TALLY_PACKET       (UINT64_C(1) << 40)
-#define TALLY_MOST_PACKETS (1u << 24)
+#define TALLY_PACKET (UINT64_C(1) << 40)
+
+/* The tallies of all backends are settled once in this number of packets, each of which may count twice. */
+#define SETTLE_PACKETS (1u << 22)
+
+/* Which tallies a worker settles next. */
+struct settler {
+	uint32_t next; /* backend */
+	uint64_t due; /* backends that are due, times SETTLE_PACKETS */
+};
 
 /* Counts a packet. Called by the owner of the tally. size: bytes, less than 2^16. weight: how often the packet counts. */
 static inline void tally_add(uint64_t *tally, uint32_t size, uint64_t weight)
@@ -66,12 +74,9 @@ static inline void tally_remove(uint64_t *tally, uint32_t size)
 	*tally -= TALLY_PACKET + size;
 }
 
-/*
- * Settles the tallies of a worker for `count` backends, from *next on, and moves *next on. Called by the worker. It starts again
- * after the last backend.
- */
+/* Settles the tallies that are due after `packets` more packets, in turn. Called by the worker, which still uses the table. */
 void table_counts_settle(const struct table_counts *counts, const struct routes *routes, unsigned worker,
-	uint32_t *next, uint32_t count);
+	struct settler *settler, uint32_t packets);
 
 /* Returns what all workers have counted for a backend. index: in routes->addresses. Workers may count and settle meanwhile. */
 struct forwarded table_counts_backend(const struct table_counts *counts, size_t index);

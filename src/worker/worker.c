@@ -18,6 +18,9 @@
 /* A packet waits at most this number of iterations for other packets of its family. */
 #define WAIT_ITERATIONS 4
 
+/* A flow path sends fewer packets than this in one iteration: its current burst and a burst of each family. */
+#define ITERATION_MAX (4 * QUEUE_BURST)
+
 /* There are two copies of steer_with(). Without this, gcc would call the functions with which it shares its steps. */
 #define INLINE static inline __attribute__((always_inline))
 
@@ -157,7 +160,8 @@ static void count_backends(const struct worker *worker, const struct live_table 
 
 /*
  * The queue accepted only the first `sent` packets of the burst, but commit() has counted all for their backends. Whoever reads the
- * counters in between sees some packets too many.
+ * counters in between sees some packets too many, and perhaps a counter that goes back. So later bursts are counted when they are
+ * sent, until the queue accepts one in full.
  */
 static __attribute__((noinline, cold)) void uncount_backends(
 	const struct worker *worker, const struct live_table *live, uint16_t sent)
@@ -182,18 +186,24 @@ INLINE void commit(const struct burst *burst, struct rte_mbuf **mbufs, uint64_t 
 	}
 }
 
-/* transmit_forwarded() of a burst that is sampled. at_limit: its packets are not counted for their backends yet. */
-static __attribute__((noinline)) uint16_t send_sampled(struct worker *worker, const struct flow_path *path,
-	const struct live_table *live, struct rte_mbuf **mbufs, bool at_limit)
+/* transmit_forwarded() of a burst that commit() did not count, or that is sampled. */
+static __attribute__((noinline)) uint16_t send_watched(struct worker *worker, const struct flow_path *path,
+	const struct live_table *live, struct rte_mbuf **mbufs, bool counted, bool sampled)
 {
 	const struct burst *burst = &worker->burst;
-	uint32_t weight = sample_weight(&worker->sampler, burst->count);
-	struct bind_sample sample = bind_sample_take(&worker->sampler, mbufs, burst->count, weight, live->routes);
-	uint16_t sent = transmit_forwarded(&path->out, mbufs, burst, &worker->counters);
+	struct bind_sample sample = {0};
+	uint32_t weight = 0;
+	uint16_t sent;
 
-	if (at_limit)
-		count_backends(worker, live, NULL, burst->out_size, sent, weight);
-	bind_sample_count(&sample, sent, live, worker->index);
+	if (sampled) {
+		weight = sample_weight(&worker->sampler, burst->count);
+		sample = bind_sample_take(&worker->sampler, mbufs, burst->count, weight, live->routes);
+	}
+	sent = transmit_forwarded(&path->out, mbufs, burst, &worker->counters);
+	if (!counted)
+		count_backends(worker, live, NULL, burst->out_size, sent, is_at_limit(worker) ? weight : 1);
+	if (sample.weight)
+		bind_sample_count(&sample, sent, live, worker->index);
 	return sent;
 }
 
@@ -205,19 +215,23 @@ INLINE void send_forwarded(
 	struct worker *worker, const struct flow_path *path, const struct live_table *live, struct rte_mbuf **mbufs)
 {
 	const struct burst *burst = &worker->burst;
-	bool at_limit = !WATCHES || is_at_limit(worker);
+	bool exact = WATCHES && !is_at_limit(worker), counted = exact && !worker->refused;
+	bool sampled = WATCHES && sample_due(&worker->sampler, burst->count);
 	uint16_t sent;
 
-	if (at_limit)
-		commit(burst, mbufs, NULL);
-	else
+	if (counted)
 		commit(burst, mbufs, tallies_of(worker, live));
-	if (WATCHES && unlikely(sample_due(&worker->sampler, burst->count)))
-		sent = send_sampled(worker, path, live, mbufs, at_limit);
+	else
+		commit(burst, mbufs, NULL);
+	if (unlikely(sampled || exact != counted))
+		sent = send_watched(worker, path, live, mbufs, counted, sampled);
 	else
 		sent = transmit_forwarded(&path->out, mbufs, burst, &worker->counters);
-	if (unlikely(sent < burst->count) && !at_limit)
+	if (!WATCHES)
+		return;
+	if (unlikely(sent < burst->count) && counted)
 		uncount_backends(worker, live, sent);
+	worker->refused = sent < burst->count;
 }
 
 /* tap: a constant NULL if no capture runs, so that nothing is left of its steps. */

@@ -47,9 +47,6 @@ struct family_batch {
  */
 #define FLOW_PATH_FRAMES (4 * QUEUE_BURST)
 
-/* It sends fewer packets than this in one iteration: its current burst and a burst of each family. */
-#define ITERATION_MAX (4 * QUEUE_BURST)
-
 struct flow_path {
 	uint8_t kind; /* enum flow_path_kind */
 	uint8_t current; /* index in bursts[] of the burst to steer next; the other one receives */
@@ -81,9 +78,11 @@ struct worker {
 	struct flow_path *paths;
 	uint16_t active_count; /* of paths[]: the first ones, which are on no parked port */
 	uint16_t orders; /* those of worker_shared_orders() that it follows */
-	uint32_t settle_next; /* the backend for table_counts_settle() */
+	uint32_t unsettled; /* packets since the last call of table_counts_settle() */
 	struct tap *tap; /* of the capture that runs; NULL: none */
 	struct sampler sampler;
+	struct settler settler;
+	bool refused; /* a queue did not accept all packets of the last burst */
 	uint64_t limit_after; /* SAMPLE_ITERATIONS, but in the benchmark and in tests */
 	uint64_t last_short; /* counters.polls after the last iteration in which no queue gave SAMPLE_FULL packets */
 

@@ -22,21 +22,6 @@ static bool is_drained(const struct worker *worker)
 	return true;
 }
 
-/* Tallies are settled once in this number of iterations, a multiple of POLL_GAPS_ITERATIONS. */
-#define SETTLE_ITERATIONS 256
-
-/*
- * Settles the tallies of so many backends that after all of them were settled in turn, none has counted half of
- * TALLY_MOST_PACKETS. At the limit, one of at least 33 bursts counts 64 times, so packets count twice at most.
- */
-static void settle(struct worker *worker, const struct live_table *live)
-{
-	uint64_t sent = SETTLE_ITERATIONS * ITERATION_MAX * worker->path_count; /* since the last call, at most */
-	uint64_t count = 1 + live->routes->address_count * sent / (TALLY_MOST_PACKETS / 8);
-
-	table_counts_settle(&live->counts, live->routes, worker->index, &worker->settle_next, (uint32_t)count);
-}
-
 /* Returns the number of packets received. */
 static uint32_t run_paths(struct worker *worker)
 {
@@ -50,17 +35,18 @@ static uint32_t run_paths(struct worker *worker)
 		count += received;
 		full |= received >= SAMPLE_FULL;
 	}
-	rte_rcu_qsbr_quiescent(worker->shared->qsbr, worker->index);
 	counters_add(&worker->counters.polls, 1);
 	if (count == 0)
 		counters_add(&worker->counters.empty_polls, 1);
 	if (!full)
 		worker->last_short = worker->counters.polls;
+	worker->unsettled += WATCHES ? count : 0;
 	if (WATCHES && poll_gaps_due(worker->counters.polls, count)) {
 		poll_gaps_take(&worker->gaps, rte_rdtsc(), worker->counters.polls, count);
-		if (worker->counters.polls % SETTLE_ITERATIONS == 0)
-			settle(worker, live);
+		table_counts_settle(&live->counts, live->routes, worker->index, &worker->settler, worker->unsettled);
+		worker->unsettled = 0;
 	}
+	rte_rcu_qsbr_quiescent(worker->shared->qsbr, worker->index); /* `live` is not used any more */
 	return count;
 }
 

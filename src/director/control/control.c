@@ -34,9 +34,6 @@
 #define EVENT_INTERVAL_MS 100
 #define STALE_TICKS       10 /* telemetry trusts an evaluation of the health for so long */
 
-/* For reload_guard_sample() at each tick. Larger tables take several ticks. */
-#define SAMPLED_BACKENDS 65536
-
 #define STEP_US UINT64_C(100000) /* while another thread works: changes of next hops are used after this time */
 
 /* How long a reload waits for the MACs of new backends, and how often it looks for them. */
@@ -101,7 +98,7 @@ static void take_tick(struct control *control)
 	exception_follow(control->director);
 	port_macs_follow(control->director);
 	collect_underlay(control->director);
-	reload_guard_sample(&control->director->reload, SAMPLED_BACKENDS);
+	reload_guard_sample(&control->director->reload, RELOAD_GUARD_BACKENDS);
 	if (health_watch_tick(control->director) && control->watchdog_us)
 		service_alive();
 	evaluate(control);

@@ -227,13 +227,13 @@ static void describe_errors(const struct faults *faults, char text[RELOAD_ERROR_
 
 static int fail(struct reload *reload, const char *text)
 {
+	log_error("forwarding table not reloaded: %s", text); /* before anybody can see that it is counted */
 	pthread_mutex_lock(&reload->lock);
 	reload->failures++;
 	reload->tried = (uint64_t)time(NULL);
 	snprintf(reload->last_error, sizeof(reload->last_error), "%s", text);
 	record(reload, text);
 	pthread_mutex_unlock(&reload->lock);
-	log_error("forwarding table not reloaded: %s", text);
 	return -EINVAL;
 }
 
@@ -286,7 +286,8 @@ struct live_table *reload_load(struct reload *reload, bool force)
 	char why[RELOAD_ERROR_SIZE];
 	struct live_table *live;
 
-	reload_guard_sample(reload, UINT32_MAX);
+	for (uint32_t sampled = 0; sampled < reload->shared->live->routes->set.count;)
+		sampled += reload_guard_sample(reload, RELOAD_GUARD_BACKENDS);
 	live = load_next(reload, force, why);
 	if (!live)
 		fail(reload, why);

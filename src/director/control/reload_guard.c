@@ -6,16 +6,16 @@
 
 _Static_assert(RELOAD_ERROR_SIZE >= TABLE_GUARD_TEXT_MAX, "a refusal fits");
 
-void reload_guard_sample(struct reload *reload, uint32_t backends)
+uint32_t reload_guard_sample(struct reload *reload, uint32_t backends)
 {
 	uint64_t now = clock_now_ms();
 	const struct live_table *live;
-	uint32_t count;
+	uint32_t count, sampled = 0;
 
 	pthread_mutex_lock(&reload->lock);
 	live = reload->shared->live;
 	count = live->routes->set.count;
-	for (uint32_t i = 0, summed = 0; i < count && summed < backends; i++) {
+	for (uint32_t summed = 0; sampled < count && summed < backends; sampled++) {
 		uint32_t at = reload->sampled_next++ % count;
 
 		traffic_sample(&reload->slots[live->slot[at]].traffic,
@@ -23,6 +23,7 @@ void reload_guard_sample(struct reload *reload, uint32_t backends)
 		summed += live->routes->set.tables[at].backend_count;
 	}
 	pthread_mutex_unlock(&reload->lock);
+	return sampled;
 }
 
 bool reload_guard_allows(struct reload *reload, const struct table_set *new, bool force, struct faults *faults,

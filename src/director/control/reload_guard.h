@@ -12,9 +12,13 @@
 
 /*
  * Notes which tables have forwarded packets since the last call. The control thread calls it at each tick, also during a reload. It
- * goes on where it stopped, and stops after tables with this number of backends, because it adds up what they counted.
+ * goes on where it stopped, and stops after tables with this number of backends, because it adds up what they counted. Returns
+ * the number of tables.
  */
-void reload_guard_sample(struct reload *reload, uint32_t backends);
+uint32_t reload_guard_sample(struct reload *reload, uint32_t backends);
+
+/* For reload_guard_sample(): few enough to hold reload->lock meanwhile. */
+#define RELOAD_GUARD_BACKENDS 65536
 
 /*
  * True: `new` may replace the tables in use; there may be warnings in faults. False: faults has errors, and refusal

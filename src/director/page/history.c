@@ -19,12 +19,31 @@ enum {
 	BACKENDS_PAUSE_MS = 1,
 };
 
+static void clear(struct history *history)
+{
+	for (unsigned i = 0; i < COUNTERS_VALUES; i++)
+		series_clear(&history->counters[i]);
+	series_clear(&history->drops);
+	for (unsigned i = 0; i < PLAN_MAX_LCORES; i++) {
+		series_clear(&history->lcores[i].busy);
+		series_clear(&history->lcores[i].received);
+	}
+	for (unsigned i = 0; i < PLAN_MAX_PORTS; i++) {
+		series_clear(&history->ports[i].rx);
+		series_clear(&history->ports[i].tx);
+		series_clear(&history->ports[i].rx_bytes);
+		series_clear(&history->ports[i].tx_bytes);
+	}
+}
+
 struct history *history_open(struct director *director)
 {
 	struct history *history = calloc(1, sizeof(*history));
 
-	if (history)
-		history->director = director;
+	if (!history)
+		return NULL;
+	history->director = director;
+	clear(history);
 	return history;
 }
 
@@ -57,8 +76,8 @@ static void sample_counters(struct history *history, const struct counters *sum,
 	series_add(&history->drops, history->index, drops, seconds);
 }
 
-/* reload->lock is held. */
-static void sample_tables(struct history *history, const struct live_table *live, double seconds)
+/* Forgets the rates of slots that have another table now, or none. reload->lock is held. */
+static void follow_slots(struct history *history)
 {
 	for (unsigned i = 0; i < RELOAD_SLOTS; i++) {
 		struct history_table *table = &history->tables[i];
@@ -66,17 +85,33 @@ static void sample_tables(struct history *history, const struct live_table *live
 
 		if (strcmp(table->name, name) == 0)
 			continue;
-		strcpy(table->name, name); /* the slot has another table now, or none */
+		strcpy(table->name, name);
 		series_clear(&table->packets);
 		series_clear(&table->bytes);
 	}
-	for (uint32_t i = 0; i < live->routes->set.count; i++) {
-		struct forwarded sum = table_counts_table(&live->counts, live->routes, i);
-		struct history_table *table = &history->tables[live->slot[i]];
+}
 
-		series_add(&table->packets, history->index, sum.packets, seconds);
-		series_add(&table->bytes, history->index, sum.bytes, seconds);
+/* Adds the next tables to the sample. Returns whether there are more. */
+static bool sample_tables(struct history *history)
+{
+	struct reload *reload = &history->director->reload;
+	const struct live_table *live;
+	uint32_t count;
+
+	pthread_mutex_lock(&reload->lock);
+	live = reload->shared->live;
+	count = history->generation == live->generation ? live->routes->set.count : 0; /* else the next sample begins */
+	follow_slots(history);
+	for (uint32_t summed = 0; history->next_table < count && summed < BACKENDS_AT_ONCE; history->next_table++) {
+		struct forwarded sum = table_counts_table(&live->counts, live->routes, history->next_table);
+		struct history_table *table = &history->tables[live->slot[history->next_table]];
+
+		series_add(&table->packets, history->index, sum.packets, history->seconds);
+		series_add(&table->bytes, history->index, sum.bytes, history->seconds);
+		summed += live->routes->set.tables[history->next_table].backend_count;
 	}
+	pthread_mutex_unlock(&reload->lock);
+	return history->next_table < count;
 }
 
 static void sample_lcore(struct history *history, uint16_t index, double seconds)
@@ -167,10 +202,11 @@ static void sample(struct history *history, uint64_t now_ns)
 
 	history->index = (history->index + 1) % SERIES_SAMPLES;
 	pthread_mutex_lock(&reload->lock);
-	workers_sum(director, &sum);
-	sample_tables(history, reload->shared->live, seconds);
 	sample_backends(history, reload->shared->live, now_ns);
 	pthread_mutex_unlock(&reload->lock);
+	history->next_table = 0;
+	history->seconds = seconds;
+	workers_sum(director, &sum);
 	sample_counters(history, &sum, seconds);
 	for (uint16_t i = 0; i < director->worker_count; i++)
 		sample_lcore(history, i, seconds);
@@ -179,34 +215,15 @@ static void sample(struct history *history, uint64_t now_ns)
 	history->sampled_ns = now_ns;
 }
 
-static void clear(struct history *history)
-{
-	for (unsigned i = 0; i < COUNTERS_VALUES; i++)
-		series_clear(&history->counters[i]);
-	series_clear(&history->drops);
-	for (unsigned i = 0; i < PLAN_MAX_LCORES; i++) {
-		series_clear(&history->lcores[i].busy);
-		series_clear(&history->lcores[i].received);
-	}
-	for (unsigned i = 0; i < PLAN_MAX_PORTS; i++) {
-		series_clear(&history->ports[i].rx);
-		series_clear(&history->ports[i].tx);
-		series_clear(&history->ports[i].rx_bytes);
-		series_clear(&history->ports[i].tx_bytes);
-	}
-}
-
 int history_step(struct history *history)
 {
 	uint64_t now_ns = clock_now_ns(), age_ms = (now_ns - history->sampled_ns) / 1000000;
 
-	if (!history->sampled_ns)
-		clear(history);
 	if (!history->sampled_ns || age_ms >= HISTORY_INTERVAL_MS) {
 		sample(history, now_ns);
 		age_ms = 0;
 	}
-	return fill_baseline(history) ? BACKENDS_PAUSE_MS : (int)(HISTORY_INTERVAL_MS - age_ms);
+	return sample_tables(history) || fill_baseline(history) ? BACKENDS_PAUSE_MS : (int)(HISTORY_INTERVAL_MS - age_ms);
 }
 
 struct history_rate history_backend(const struct history *history, const struct live_table *live, uint32_t backend)
@@ -219,6 +236,8 @@ struct history_rate history_backend(const struct history *history, const struct 
 	if (history->generation != live->generation || !from->at_ns || backend >= from->known || seconds < 1)
 		return (struct history_rate){NAN, NAN};
 	now = table_counts_backend(&live->counts, backend);
+	if (now.packets < from->counts[backend].packets)
+		return (struct history_rate){NAN, NAN};
 	return (struct history_rate){
 		.packets = (double)(now.packets - from->counts[backend].packets) / seconds,
 		.bytes = (double)(now.bytes - from->counts[backend].bytes) / seconds,

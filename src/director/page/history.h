@@ -50,6 +50,10 @@ struct history {
 	uint64_t sampled_ns;
 	/* Of the last sample, in all rings. */
 	unsigned index;
+	/* Between the last two samples. */
+	double seconds;
+	/* The table that the last sample goes on with. */
+	uint32_t next_table;
 	struct series counters[COUNTERS_VALUES];
 	/* Of all verdicts that drop. */
 	struct series drops;

@@ -239,6 +239,28 @@ static void test_binds_of_90_and_10_percent_are_estimated_within_the_expected_er
 	}
 }
 
+static void test_bursts_are_sampled_at_random_intervals(void **state)
+{
+	unsigned found[2 * SAMPLE_EVERY] = {0}, different = 0, bursts = 0;
+
+	(void)state;
+	sample_begin(&sampler, 1);
+	for (unsigned sample = 0; sample < 10000; sample++) {
+		unsigned interval = 1;
+
+		for (; !sample_due(&sampler, SAMPLE_MANY); interval++) {
+			assert_true(sample_due(&sampler, SAMPLE_MANY - 1));
+			assert_int_equal(sample_weight(&sampler, SAMPLE_MANY - 1), 1);
+		}
+		assert_in_range(interval, 33, 95);
+		different += !found[interval]++;
+		bursts += interval;
+		assert_int_equal(sample_weight(&sampler, SAMPLE_MANY), SAMPLE_EVERY);
+	}
+	assert_int_equal(different, 63);
+	assert_in_range(bursts, 63 * 10000, 65 * 10000);
+}
+
 static int set_up(void **state)
 {
 	struct table_set set = {0};
@@ -266,6 +288,7 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bursts_are_sampled_at_random_intervals),
 		cmocka_unit_test(test_a_packet_counts_for_the_first_bind_that_matches_it),
 		cmocka_unit_test(test_a_packet_without_ports_counts_for_the_first_bind_of_its_address),
 		cmocka_unit_test(test_a_packet_that_is_not_sent_counts_for_no_bind),

@@ -58,14 +58,21 @@ static void assert_counted(
 	assert_int_equal(sum.bytes, 70 * packets);
 }
 
+/* Settles the tallies of all backends, as after many packets. */
+static void settle_all(struct table_counts *counts, const struct routes *routes, unsigned worker)
+{
+	struct settler settler = {0};
+
+	table_counts_settle(counts, routes, worker, &settler, SETTLE_PACKETS);
+}
+
 static void test_tallies_overflow_without_loss(void **state)
 {
-	const uint64_t most = TALLY_MOST_PACKETS - 1;
+	const uint64_t most = (1u << 24) - 1;
 	struct routes *routes = make_routes(5);
 	uint64_t packets = 0, bytes = 0;
 	struct table_counts counts;
 	struct forwarded sum;
-	uint32_t next = 0;
 
 	(void)state;
 	assert_true(table_counts_alloc(&counts, routes, 2));
@@ -78,11 +85,40 @@ static void test_tallies_overflow_without_loss(void **state)
 		for (unsigned settled = 0; settled < 2; settled++) {
 			sum = table_counts_backend(&counts, 3);
 			assert_true(sum.packets == packets && sum.bytes == bytes);
-			table_counts_settle(&counts, routes, 1, &next, routes->address_count);
+			settle_all(&counts, routes, 1);
 		}
 	}
 	assert_int_equal(count_rows_of(&counts.backends, BACKEND_PACKETS, 1)[3], packets);
 	table_counts_free(&counts);
+	routes_free(routes);
+}
+
+/* All packets go to one backend, and each counts twice. */
+static void test_tallies_are_settled_long_before_they_overflow(void **state)
+{
+	static const uint32_t batches[] = {1, 7, 64, 2048, 8192, 100000};
+	struct routes *routes = make_routes(2000);
+
+	(void)state;
+	for (unsigned b = 0; b < sizeof(batches) / sizeof(batches[0]); b++) {
+		struct table_counts counts;
+		struct settler settler = {0};
+		uint64_t *tally, *settled, packets = 0;
+
+		assert_true(table_counts_alloc(&counts, routes, 1));
+		tally = &count_rows_of(&counts.backends, BACKEND_TALLY, 0)[1777];
+		settled = &count_rows_of(&counts.backends, BACKEND_PACKETS, 0)[1777];
+		while (packets < 5 * SETTLE_PACKETS && packets / 2 < 1000000ull * batches[b]) {
+			tally_add(tally, UINT16_MAX, 2 * batches[b]);
+			packets += 2 * batches[b];
+			table_counts_settle(&counts, routes, 0, &settler, batches[b]);
+			assert_true(packets - *settled < 1u << 24);
+		}
+		assert_true(*settled > 0 || packets < 2 * SETTLE_PACKETS);
+		assert_true(table_counts_backend(&counts, 1777).packets == packets);
+		assert_true(table_counts_backend(&counts, 1777).bytes == packets * UINT16_MAX);
+		table_counts_free(&counts);
+	}
 	routes_free(routes);
 }
 
@@ -91,12 +127,11 @@ static void test_a_half_settled_tally_is_read_in_full(void **state)
 {
 	struct routes *routes = make_routes(5);
 	struct table_counts counts;
-	uint32_t next = 0;
 
 	(void)state;
 	assert_true(table_counts_alloc(&counts, routes, 1));
 	count(&counts, routes, 0, 2, 1000);
-	table_counts_settle(&counts, routes, 0, &next, routes->address_count);
+	settle_all(&counts, routes, 0);
 	count(&counts, routes, 0, 2, 500);
 	count_rows_of(&counts.backends, BACKEND_PACKETS, 0)[routes_backend(routes, 1, 2)] += 500;
 	assert_counted(&counts, routes, 2, 1500);
@@ -108,21 +143,26 @@ static void test_tallies_are_settled_in_turn(void **state)
 {
 	struct routes *routes = make_routes(5);
 	struct table_counts counts;
-	uint32_t next = 1000; /* of a table with more backends */
+	struct settler settler = {.next = 1000}; /* of a table with more backends */
 
 	(void)state;
 	assert_true(table_counts_alloc(&counts, routes, 1));
 	for (uint32_t i = 0; i < 5; i++)
 		count(&counts, routes, 0, i, 1 + i);
 	for (uint32_t i = 0; i < routes->address_count; i++) {
-		table_counts_settle(&counts, routes, 0, &next, 1);
-		assert_int_equal(next, i + 1);
+		settler.due = SETTLE_PACKETS - routes->address_count;
+		table_counts_settle(&counts, routes, 0, &settler, 1);
+		assert_int_equal(settler.next, i + 1);
+		assert_int_equal(settler.due, 0);
 	}
 	for (uint32_t i = 0; i < 5; i++)
 		assert_int_equal(
 			count_rows_of(&counts.backends, BACKEND_PACKETS, 0)[routes_backend(routes, 1, i)], 1 + i);
-	table_counts_settle(&counts, routes, 0, &next, 1);
-	assert_int_equal(next, 1);
+	settler.due = SETTLE_PACKETS - routes->address_count - 1;
+	table_counts_settle(&counts, routes, 0, &settler, 1);
+	assert_int_equal(settler.next, routes->address_count);
+	table_counts_settle(&counts, routes, 0, &settler, 1);
+	assert_int_equal(settler.next, 1);
 	table_counts_free(&counts);
 	routes_free(routes);
 }
@@ -133,7 +173,6 @@ static void test_backends_keep_their_counts_by_address(void **state)
 	static const uint8_t order[] = {4, 9, 0, 3, 2}; /* backends of the old table; 9: a new one */
 	struct routes *old_routes = make_routes(5), *routes = make_routes(5);
 	struct table_counts old, counts;
-	uint32_t next = 0;
 
 	(void)state;
 	for (uint32_t i = 0; i < 5; i++)
@@ -141,7 +180,7 @@ static void test_backends_keep_their_counts_by_address(void **state)
 	assert_true(table_counts_alloc(&old, old_routes, 2) && table_counts_alloc(&counts, routes, 2));
 	for (uint32_t i = 0; i < 5; i++)
 		count(&old, old_routes, i % 2, i, 100 + i);
-	table_counts_settle(&old, old_routes, 1, &next, old_routes->address_count);
+	settle_all(&old, old_routes, 1);
 	for (unsigned turn = 0; turn < 2; turn++) { /* the second turn replaces what the first has written */
 		count(&old, old_routes, 0, 0, 1000 * turn);
 		count(&old, old_routes, 0, 1, 7 * turn);
@@ -252,6 +291,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_workers_share_no_cache_line),
 		cmocka_unit_test(test_tallies_overflow_without_loss),
+		cmocka_unit_test(test_tallies_are_settled_long_before_they_overflow),
 		cmocka_unit_test(test_a_half_settled_tally_is_read_in_full),
 		cmocka_unit_test(test_tallies_are_settled_in_turn),
 		cmocka_unit_test(test_backends_keep_their_counts_by_address),
