@@ -12,7 +12,7 @@ import threading
 import pytest
 
 from support.outputs import check_output
-from support.ports import reserved_port
+from support.ports import closed_port
 from support.tree import CLI, TREE
 
 LEVELS = ["ok", "warn", "fail"]
@@ -131,10 +131,8 @@ def test_a_proxy_that_does_not_tell_all_of_its_list(fleet):
 
 def test_unreachable_hosts_are_named_and_the_others_checked(fleet):
     good, bad = fleet.serve(director()), fleet.serve(director(state="failing"))
-    with reserved_port() as port:
-        closed = f"127.0.0.1:{port}"
-        found = fleet.check(good, closed, bad, "name.invalid:1")
-    assert [each[:3] for each in found] == [("fail", "reachable", closed), ("fail", "reachable", "name.invalid:1"), ("fail", "health", bad)]
+    closed = closed_port()
+    assert [each[:3] for each in fleet.check(good, closed, bad, "name.invalid:1")] == [("fail", "reachable", closed), ("fail", "reachable", "name.invalid:1"), ("fail", "health", bad)]
 
 
 def test_a_host_that_accepts_and_says_nothing(fleet):

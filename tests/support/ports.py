@@ -4,6 +4,8 @@
 import contextlib
 import socket
 
+_HELD = []
+
 
 @contextlib.contextmanager
 def reserved_port():
@@ -15,3 +17,11 @@ def reserved_port():
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         holder.bind(("127.0.0.1", 0))
         yield holder.getsockname()[1]
+
+
+def closed_port():
+    """"ADDRESS:PORT" of a port on which nobody listens until all tests have ended."""
+    holder = socket.socket()
+    holder.bind(("127.0.0.1", 0))
+    _HELD.append(holder)
+    return f"127.0.0.1:{holder.getsockname()[1]}"

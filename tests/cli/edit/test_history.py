@@ -10,8 +10,9 @@ import time
 
 import pytest
 
-from cli.test_cli_fleet import Fleet, closed_port, proxy
+from cli.test_cli_fleet import Fleet, proxy
 from support.cli import BROKEN, FAILED, OK, USAGE, backend, run, table, write_tables
+from support.ports import closed_port
 from support.tree import CLI
 
 FORM = "%Y-%m-%dT%H:%M:%SZ"

@@ -8,8 +8,9 @@ import socket
 
 import pytest
 
-from cli.test_cli_fleet import HOSTILE, Fleet, closed_port, director, proxy
+from cli.test_cli_fleet import HOSTILE, Fleet, director, proxy
 from support.cli import BROKEN, FAILED, OK, USAGE, backend, run, table, write_tables
+from support.ports import closed_port
 
 GONE, OTHER = "192.168.50.1", "192.168.50.2"
 VIP, PREFIX, VIP6 = "10.10.10.10", "10.10.20.0/24", "fdb4:98ce:52d4::42"
