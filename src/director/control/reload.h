@@ -27,7 +27,7 @@
  */
 #define RELOAD_SLOTS (2 * TABLE_MAX_TABLES)
 
-/* What a table keeps over reloads, as long as its name, or without one its first bind, is the same. */
+/* A slot belongs to a table. A later table with the same name takes it over; one without a name, with the same first bind. */
 struct reload_slot {
 	char name[RELOAD_NAME_SIZE]; /* of the table, see identify(); "": the slot is free */
 	struct traffic traffic;

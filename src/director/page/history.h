@@ -15,7 +15,7 @@
 
 #define HISTORY_INTERVAL_MS 5000
 
-/* Of a slot of struct reload. */
+/* The rates of the table in a slot of struct reload. */
 struct history_table {
 	/* Of the table that the rates are about, as in struct reload_slot. */
 	char name[RELOAD_NAME_SIZE];
@@ -72,7 +72,7 @@ void history_close(struct history *history);
 
 /*
  * Takes a sample if one is due. Returns after how many milliseconds it must be called again. It holds reload.lock for the time of
- * at most 1024 backends, so that a reload does not wait for all of them.
+ * 1024 backends, or of one table that has more, so that a reload does not wait for all of them.
  */
 int history_step(struct history *history);
 

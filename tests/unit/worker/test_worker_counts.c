@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a worker counts for tables and backends, with time left and at its limit. */
+/* A worker counts all packets of tables and backends while it has time left, and some of them at its limit. */
 #include "tests/unit/worker/scripted_port.h"
 
 static uint64_t taken_for[2]; /* frames that take_few() accepted, by the last byte of their outer destination */
