@@ -8,7 +8,7 @@
 #include "common/byteorder.h"
 #include "common/net.h"
 #include "packet/icmp/too_big.h"
-#include "worker/bind_sample.h"
+#include "worker/counts/bind_sample.h"
 #include "worker/mbuf.h"
 #include "worker/tap/tap.h"
 

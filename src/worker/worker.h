@@ -16,7 +16,7 @@
 #include "worker/idle.h"
 #include "worker/poll_gaps.h"
 #include "worker/queue.h"
-#include "worker/sample.h"
+#include "worker/counts/sample.h"
 #include "worker/transmit.h"
 #include "worker/underlay_notes.h"
 #include "worker/worker_shared.h"

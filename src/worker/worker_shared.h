@@ -15,7 +15,7 @@
 
 #include "packet/next_hops.h"
 #include "packet/routes.h"
-#include "worker/table_counts.h"
+#include "worker/counts/table_counts.h"
 
 #define WORKER_MAX_PORTS 32
 #define WORKER_SLOW_SIZE 384

@@ -23,7 +23,7 @@
 #include <rte_malloc.h>
 
 #include "tests/unit/handmade.h"
-#include "worker/sample.h"
+#include "worker/counts/sample.h"
 #include "worker/worker.h"
 
 enum {

@@ -9,7 +9,7 @@
 #include "gue/encapsulate.h"
 #include "tests/unit/handmade.h"
 #include "tests/unit/packets.h"
-#include "worker/bind_sample.h"
+#include "worker/counts/bind_sample.h"
 
 enum {
 	FIRST, /* of table 0: TCP port 80 of VIP */

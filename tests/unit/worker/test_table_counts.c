@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/handmade.h"
-#include "worker/table_counts.h"
+#include "worker/counts/table_counts.h"
 
 static struct routes *make_routes(uint32_t backends)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the backends and binds of a forwarding table have counted. worker/count_rows.h says who owns and writes it. */
-#ifndef GLB_WORKER_TABLE_COUNTS_H
-#define GLB_WORKER_TABLE_COUNTS_H
+/* What the backends and binds of a forwarding table have counted. worker/counts/count_rows.h says who owns and writes it. */
+#ifndef GLB_WORKER_COUNTS_TABLE_COUNTS_H
+#define GLB_WORKER_COUNTS_TABLE_COUNTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "packet/routes.h"
-#include "worker/count_rows.h"
+#include "worker/counts/count_rows.h"
 
 /* The counts of each backend, by index in routes->addresses. */
 enum backend_count {

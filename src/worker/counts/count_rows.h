@@ -4,8 +4,8 @@
  * tables had counted. A worker writes only its own rows, with plain stores. The control thread makes the rows for a new table
  * and writes those of the earlier ones. Any thread that may read the forwarding table may add the rows up.
  */
-#ifndef GLB_WORKER_COUNT_ROWS_H
-#define GLB_WORKER_COUNT_ROWS_H
+#ifndef GLB_WORKER_COUNTS_COUNT_ROWS_H
+#define GLB_WORKER_COUNTS_COUNT_ROWS_H
 
 #include <stdbool.h>
 #include <stddef.h>

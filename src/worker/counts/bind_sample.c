@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "worker/bind_sample.h"
+#include "worker/counts/bind_sample.h"
 
 #include "common/byteorder.h"
 #include "common/net.h"

@@ -4,8 +4,8 @@
  * limit would lose a twentieth of its speed with many tables, so it counts some bursts, chosen at random, for all. The samples of
  * binds are from the same bursts.
  */
-#ifndef GLB_WORKER_SAMPLE_H
-#define GLB_WORKER_SAMPLE_H
+#ifndef GLB_WORKER_COUNTS_SAMPLE_H
+#define GLB_WORKER_COUNTS_SAMPLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "worker/count_rows.h"
+#include "worker/counts/count_rows.h"
 
 #include <stdlib.h>
 

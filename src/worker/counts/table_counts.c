@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "worker/table_counts.h"
+#include "worker/counts/table_counts.h"
 
 #include <stdlib.h>
 

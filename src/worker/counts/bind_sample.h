@@ -4,13 +4,13 @@
  * each packet would cost more than all other steps together. So one packet, chosen at random, counts for all packets that are sent
  * together, and if these are many, for those of several bursts. Called by the lcore that sends them.
  */
-#ifndef GLB_WORKER_BIND_SAMPLE_H
-#define GLB_WORKER_BIND_SAMPLE_H
+#ifndef GLB_WORKER_COUNTS_BIND_SAMPLE_H
+#define GLB_WORKER_COUNTS_BIND_SAMPLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "worker/sample.h"
+#include "worker/counts/sample.h"
 #include "worker/transmit.h"
 #include "worker/worker_shared.h"
 
