@@ -61,6 +61,12 @@ static bool must_nap(const struct idle *idle)
 	return idle->must_nap || idle->lost >= IDLE_LOST_INTERRUPTS;
 }
 
+void idle_trust_again(struct idle *idle)
+{
+	if (idle->lost >= IDLE_LOST_INTERRUPTS)
+		idle->lost = IDLE_LOST_INTERRUPTS - 1;
+}
+
 bool idle_arm(struct idle *idle)
 {
 	if (!idle->interrupt_count || must_nap(idle))

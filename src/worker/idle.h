@@ -50,6 +50,9 @@ void idle_close(struct idle *idle);
 /* Forgets all queues. */
 void idle_forget(struct idle *idle);
 
+/* A port that the lcore waits for was set up again. If the lcore no longer trusts interrupts, it gives them one more chance. */
+void idle_trust_again(struct idle *idle);
+
 /* Adds a receive queue to wait for: one of a port. Nothing happens if the lcore may not sleep. */
 void idle_watch(struct idle *idle, const struct idle_source *source, uint16_t port, uint16_t queue);
 

@@ -115,6 +115,8 @@ static void follow_capture(struct worker *worker)
 /* Also moves the paths on parked ports behind the active ones. The lcore then waits only for the queues of these. */
 static void follow_orders(struct worker *worker, uint16_t orders)
 {
+	uint16_t active_before = worker->active_count;
+
 	worker->orders = orders;
 	follow_capture(worker);
 	idle_forget(&worker->idle);
@@ -130,6 +132,8 @@ static void follow_orders(struct worker *worker, uint16_t orders)
 		if (path.source && !path.in.ring)
 			idle_watch(&worker->idle, path.source, path.in.port, path.in.queue);
 	}
+	if (worker->active_count > active_before)
+		idle_trust_again(&worker->idle); /* a port is back from its reset, which may have mended its interrupts */
 	idle_disarm(&worker->idle);
 }
 

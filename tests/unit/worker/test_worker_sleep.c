@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a worker that sleeps thinks of its interrupts. This test takes the place of the driver. */
+#include "tests/unit/worker/scripted_port.h"
+
+static int card = -1; /* eventfd of the interrupt */
+static struct idle_source source;
+
+int rte_eth_dev_rx_intr_enable(uint16_t port, uint16_t queue)
+{
+	(void)port, (void)queue;
+	return 0;
+}
+
+int rte_eth_dev_rx_intr_disable(uint16_t port, uint16_t queue)
+{
+	(void)port, (void)queue;
+	return 0;
+}
+
+static int open_idle(void **state)
+{
+	(void)state;
+	card = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	source = (struct idle_source){.fd = card, .is_interrupt = true};
+	path.source = &source;
+	worker.active_count = 0;
+	return idle_open(&worker.idle, true);
+}
+
+static int close_idle(void **state)
+{
+	(void)state;
+	idle_close(&worker.idle);
+	worker.idle = (struct idle){0};
+	path.source = NULL;
+	return close(card);
+}
+
+static void follow_orders(bool parked)
+{
+	shared.parked[PORT] = parked;
+	shared.stop = true;
+	worker_run(&worker);
+}
+
+static void miss_interrupts(int count)
+{
+	for (int i = 0; i < count; i++) {
+		assert_true(idle_arm(&worker.idle));
+		idle_missed(&worker.idle);
+		idle_disarm(&worker.idle);
+	}
+}
+
+/* A card whose interrupts stay broken delays the packets of only one sleep after each reset. */
+static void test_a_port_that_was_reset_has_one_more_chance_to_send_interrupts(void **state)
+{
+	static const uint16_t found[1];
+
+	(void)state;
+	run_worker(found, RTE_DIM(found));
+	miss_interrupts(IDLE_LOST_INTERRUPTS);
+	for (int i = 0; i < 2; i++) {
+		assert_false(idle_arm(&worker.idle));
+		follow_orders(false); /* another order */
+		assert_false(idle_arm(&worker.idle));
+		follow_orders(true);
+		assert_false(idle_arm(&worker.idle));
+		follow_orders(false);
+		miss_interrupts(1);
+	}
+}
+
+static void test_interrupts_that_a_reset_has_mended_are_trusted_as_before(void **state)
+{
+	uint64_t one = 1;
+
+	(void)state;
+	follow_orders(false);
+	miss_interrupts(IDLE_LOST_INTERRUPTS);
+	follow_orders(true);
+	follow_orders(false);
+	assert_true(idle_arm(&worker.idle));
+	assert_int_equal(write(card, &one, sizeof(one)), sizeof(one));
+	assert_true(idle_sleep(&worker.idle));
+	idle_disarm(&worker.idle);
+	miss_interrupts(IDLE_LOST_INTERRUPTS);
+	assert_false(idle_arm(&worker.idle));
+}
+
+/* Not even one of the interrupts that may be lost in a row. */
+static void test_a_reset_takes_no_trust_away(void **state)
+{
+	(void)state;
+	follow_orders(false);
+	follow_orders(true);
+	follow_orders(false);
+	miss_interrupts(IDLE_LOST_INTERRUPTS);
+	assert_false(idle_arm(&worker.idle));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_idle, close_idle)
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_port_that_was_reset_has_one_more_chance_to_send_interrupts),
+		TEST(test_interrupts_that_a_reset_has_mended_are_trusted_as_before),
+		TEST(test_a_reset_takes_no_trust_away),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
