@@ -119,10 +119,9 @@ bool idle_sleep(struct idle *idle)
 	if (ready && !is_readable(idle, 0))
 		nanosleep(&(struct timespec){.tv_nsec = LONGEST_NAP_US * 1000}, NULL);
 	doorbell_withdraw(&idle->bell);
-	ready = ready && is_readable(idle, 1);
-	if (ready)
-		idle->lost = must_nap(idle) ? idle->lost : 0;
-	return ready;
+	if (ready && is_readable(idle, 1) && !must_nap(idle))
+		idle->lost = 0;
+	return ready && is_readable(idle, 0);
 }
 
 void idle_missed(struct idle *idle)

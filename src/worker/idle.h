@@ -78,7 +78,7 @@ static inline bool idle_iteration(struct idle *idle, uint32_t packets)
 
 /*
  * Sleeps for at most 100 ms, or 1 ms if must_nap. The caller has called doorbell_announce(); idle_sleep() withdraws it. Returns whether
- * some queue has packets, as far as the file descriptors tell.
+ * the file descriptor of a queue or the doorbell woke the lcore.
  */
 bool idle_sleep(struct idle *idle);
 

@@ -36,6 +36,24 @@ static int close_idle(void **state)
 	return close(card);
 }
 
+/* Another lcore distributes packets to this one, whose own port is quiet. */
+static void test_packets_that_the_doorbell_announces_are_no_lost_interrupts(void **state)
+{
+	struct idle *idle = &worker.idle;
+
+	(void)state;
+	idle_watch(idle, &source, PORT, 0);
+	for (int i = 0; i <= IDLE_LOST_INTERRUPTS; i++) {
+		doorbell_announce(&idle->bell);
+		assert_true(idle_arm(idle));
+		doorbell_ring(&idle->bell);
+		if (!idle_sleep(idle))
+			idle_missed(idle);
+		idle_disarm(idle);
+	}
+	assert_int_equal(idle->lost, 0);
+}
+
 static void follow_orders(bool parked)
 {
 	shared.parked[PORT] = parked;
@@ -103,6 +121,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_idle, close_idle)
 	const struct CMUnitTest tests[] = {
+		TEST(test_packets_that_the_doorbell_announces_are_no_lost_interrupts),
 		TEST(test_a_port_that_was_reset_has_one_more_chance_to_send_interrupts),
 		TEST(test_interrupts_that_a_reset_has_mended_are_trusted_as_before),
 		TEST(test_a_reset_takes_no_trust_away),
