@@ -32,7 +32,6 @@ struct contender {
 	enum { DROPPED, LIMITED, UNLIMITED } unmatched; /* what happens to unmatched packets */
 	enum subject_capture capture;
 	int (*copy)(void *worker); /* in the place of worker_run(); NULL: none */
-	bool time_left; /* the workers count as if they were not at their limit */
 	bool distributor; /* the first lcore distributes packets to both */
 };
 
@@ -86,7 +85,6 @@ static double pass(const struct contender *contender)
 	subject_set_exceptions(
 		&stage.subject, contender->unmatched == DROPPED ? -1 : stage.tap, contender->unmatched == LIMITED);
 	subject_set_capture(&stage.subject, contender->capture);
-	subject_set_at_limit(&stage.subject, !contender->time_left);
 	if (contender->lcores > 1)
 		rte_eal_mp_remote_launch(run_lcore, NULL, SKIP_MAIN);
 	run_lcore(NULL);
@@ -207,7 +205,6 @@ static void add_copies(void)
 {
 	static const struct contender copies[] = {
 		{.what = "watched", .copy = worker_run_watched},
-		{.what = "watched, time left", .copy = worker_run_watched, .time_left = true},
 		{.what = "unwatched", .copy = worker_run_unwatched},
 	};
 

@@ -84,6 +84,7 @@ const struct scenario scenarios[] = {
 
 	{.what = "watched", .world = WORLD(1, 16), .watched = true},
 	{.what = "watched", .world = WORLD(1, 16), .burst = 32, .watched = true, .slow = true},
+	{.what = "watched", .world = WORLD(1, 16), .burst = 16, .watched = true, .slow = true},
 
 	{.what = "no capture", .world = WORLD(1, 16), .captured = true},
 

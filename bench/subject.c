@@ -181,12 +181,6 @@ void subject_arrange(struct subject *subject, bool distributor, lanes_fn *fast)
 	subject->shared.stop = false;
 }
 
-void subject_set_at_limit(struct subject *subject, bool at_limit)
-{
-	for (unsigned i = 0; i < LINE_QUEUES; i++)
-		subject->workers[i]->limit_after = at_limit ? 0 : UINT64_MAX;
-}
-
 void subject_take_other_mac(struct subject *subject)
 {
 	for (unsigned i = 0; i < LINE_QUEUES; i++)

@@ -48,12 +48,6 @@ void subject_set_exceptions(struct subject *subject, int tap, bool limited);
  */
 void subject_set_capture(struct subject *subject, enum subject_capture capture);
 
-/*
- * Call before each pass. Whether the workers count backends as if they were at their limit. Between the passes they are not, and a
- * pass is too short for them to notice.
- */
-void subject_set_at_limit(struct subject *subject, bool at_limit);
-
 /* Gives the port another MAC than the one that all frames go to. */
 void subject_take_other_mac(struct subject *subject);
 

@@ -36,7 +36,7 @@ NOT_DRAWN = {
     "24 prefix lengths, shortest", "1025 port maps", "rows of 1 hop", "300 backends", "65600 backends", "ECMP of 4", "too-big flood",
     "too-big replies", "frames for other hosts", "half unmatched, dropped", "half unmatched, exception path",
     "half unmatched, exception path without limits", "no capture", "capture of all packets", "capture, no packet matches",
-    "watched", "watched, time left", "unwatched",
+    "watched", "unwatched",
 }
 
 

@@ -215,7 +215,6 @@ static struct worker *create(struct director *director, uint16_t index)
 	worker->lcore = lcore;
 	worker->paths = paths;
 	sample_begin(&worker->sampler, index);
-	worker->limit_after = SAMPLE_ITERATIONS;
 	worker->pipeline.steering = &director->conf.steering;
 	worker->exceptions.limits = &director->exception_limits;
 	worker->pipeline.outer.source_ip = director->conf.outbound_src_ip;

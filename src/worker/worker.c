@@ -134,77 +134,39 @@ static bool all_forwarded(const struct burst *burst)
 	return others == VERDICT_FORWARDED;
 }
 
-static uint64_t *tallies_of(const struct worker *worker, const struct live_table *live)
-{
-	uint64_t *tallies = count_rows_of(&live->counts.backends, BACKEND_TALLY, worker->index);
-
-	__asm__("" : "+r"(tallies)); /* otherwise gcc would compute it again for each packet */
-	return tallies;
-}
-
-static bool is_at_limit(const struct worker *worker)
-{
-	return worker->counters.polls - worker->last_short >= worker->limit_after;
-}
-
 /* Counts the first `sent` packets for their backends, `weight` times. outcomes: of these packets; NULL if all are forwarded. */
 static void count_backends(const struct worker *worker, const struct live_table *live, const struct outcome *outcomes,
 	const uint32_t *sizes, uint16_t sent, uint32_t weight)
 {
-	uint64_t *tallies = tallies_of(worker, live);
+	uint64_t *tallies = count_rows_of(&live->counts.backends, BACKEND_TALLY, worker->index);
 
+#pragma GCC unroll 4
 	for (uint16_t i = 0; i < sent; i++)
 		if (!outcomes || outcomes[i].verdict == VERDICT_FORWARDED)
 			tally_add(&tallies[worker->burst.backend[i]], sizes[i], weight);
 }
 
-/*
- * The queue accepted only the first `sent` packets of the burst, but commit() has counted all for their backends. Whoever reads the
- * counters in between sees some packets too many, and perhaps a counter that goes back. So later bursts are counted when they are
- * sent, until the queue accepts one in full.
- */
-static __attribute__((noinline, cold)) void uncount_backends(
-	const struct worker *worker, const struct live_table *live, uint16_t sent)
-{
-	const struct burst *burst = &worker->burst;
-	uint64_t *tallies = tallies_of(worker, live);
-
-	for (uint32_t lane = sent; lane < burst->count; lane++)
-		tally_remove(&tallies[burst->backend[lane]], burst->out_size[lane]);
-}
-
-/* Writes the mbufs of a burst, and counts the packets for their backends. tallies: NULL if they are not counted. */
-INLINE void commit(const struct burst *burst, struct rte_mbuf **mbufs, uint64_t *tallies)
+INLINE void commit(const struct burst *burst, struct rte_mbuf **mbufs)
 {
 #pragma GCC unroll 4
-	for (uint32_t lane = 0; lane < burst->count; lane++) {
-		uint32_t size = burst->out_size[lane];
-
-		if (tallies)
-			tally_add(&tallies[burst->backend[lane]], size, 1);
-		mbuf_commit_single(mbufs[lane], burst->out[lane], size);
-	}
+	for (uint32_t lane = 0; lane < burst->count; lane++)
+		mbuf_commit_single(mbufs[lane], burst->out[lane], burst->out_size[lane]);
 }
 
-/* transmit_forwarded() of a burst that commit() did not count, or that is sampled. */
-static __attribute__((noinline)) uint16_t send_watched(struct worker *worker, const struct flow_path *path,
-	const struct live_table *live, struct rte_mbuf **mbufs, bool counted, bool sampled)
+/* transmit_forwarded() of a burst that counts. */
+static __attribute__((noinline)) void send_counted(struct worker *worker, const struct flow_path *path,
+	const struct live_table *live, struct rte_mbuf **mbufs, struct sample_weights weights)
 {
 	const struct burst *burst = &worker->burst;
 	struct bind_sample sample = {0};
-	uint32_t weight = 0;
 	uint16_t sent;
 
-	if (sampled) {
-		weight = sample_weight(&worker->sampler, burst->count);
-		sample = bind_sample_take(&worker->sampler, mbufs, burst->count, weight, live->routes);
-	}
+	if (weights.bind)
+		sample = bind_sample_take(&worker->sampler, mbufs, burst->count, weights.bind, live->routes);
 	sent = transmit_forwarded(&path->out, mbufs, burst, &worker->counters);
-	if (!counted)
-		count_backends(worker, live, NULL, burst->out_size, sent, is_at_limit(worker) ? weight : 1);
+	count_backends(worker, live, NULL, burst->out_size, sent, weights.backend);
 	if (sample.weight)
 		bind_sample_count(&sample, sent, live, worker->index);
-	return sent;
 }
 
 /*
@@ -215,31 +177,23 @@ INLINE void send_forwarded(
 	struct worker *worker, const struct flow_path *path, const struct live_table *live, struct rte_mbuf **mbufs)
 {
 	const struct burst *burst = &worker->burst;
-	bool exact = WATCHES && !is_at_limit(worker), counted = exact && !worker->refused;
-	bool sampled = WATCHES && sample_due(&worker->sampler, burst->count);
-	uint16_t sent;
+	struct sample_weights weights = {0};
 
-	if (counted)
-		commit(burst, mbufs, tallies_of(worker, live));
+	if (WATCHES)
+		weights = sample_burst(&worker->sampler, burst->count);
+	commit(burst, mbufs);
+	if (unlikely(weights.backend))
+		send_counted(worker, path, live, mbufs, weights);
 	else
-		commit(burst, mbufs, NULL);
-	if (unlikely(sampled || exact != counted))
-		sent = send_watched(worker, path, live, mbufs, counted, sampled);
-	else
-		sent = transmit_forwarded(&path->out, mbufs, burst, &worker->counters);
-	if (!WATCHES)
-		return;
-	if (unlikely(sent < burst->count) && counted)
-		uncount_backends(worker, live, sent);
-	worker->refused = sent < burst->count;
+		transmit_forwarded(&path->out, mbufs, burst, &worker->counters);
 }
 
 /* tap: a constant NULL if no capture runs, so that nothing is left of its steps. */
 INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow_path *path,
 	const struct live_table *live, struct rte_mbuf **mbufs, uint16_t count)
 {
+	struct sample_weights weights = {0};
 	struct bind_sample sample = {0};
-	uint32_t weight = 0;
 	uint16_t sent;
 	bool writable = load_mbufs(worker, path, mbufs, count);
 
@@ -259,15 +213,13 @@ INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow
 		finish_lane(worker, path, live, lane, mbufs[lane]);
 	if (tap)
 		tap_ready(tap, &worker->burst);
-	if (WATCHES && sample_due(&worker->sampler, worker->outbox.count)) {
-		weight = sample_weight(&worker->sampler, worker->outbox.count);
-		sample = bind_sample_choose(&worker->sampler, &worker->outbox, weight, live->routes);
-	}
+	if (WATCHES)
+		weights = sample_burst(&worker->sampler, worker->outbox.count);
+	if (weights.bind)
+		sample = bind_sample_choose(&worker->sampler, &worker->outbox, weights.bind, live->routes);
 	sent = transmit(&path->out, &worker->outbox, &worker->counters);
-	if (WATCHES && !is_at_limit(worker))
-		weight = 1;
-	if (weight)
-		count_backends(worker, live, worker->outbox.outcomes, worker->outbox.sizes, sent, weight);
+	if (weights.backend)
+		count_backends(worker, live, worker->outbox.outcomes, worker->outbox.sizes, sent, weights.backend);
 	if (sample.weight)
 		bind_sample_count(&sample, sent, live, worker->index);
 	exceptions_send(&worker->exceptions, &path->exception, &worker->counters);

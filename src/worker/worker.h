@@ -82,9 +82,6 @@ struct worker {
 	struct tap *tap; /* of the capture that runs; NULL: none */
 	struct sampler sampler;
 	struct settler settler;
-	bool refused; /* a queue did not accept all packets of the last burst */
-	uint64_t limit_after; /* SAMPLE_ITERATIONS, but in the benchmark and in tests */
-	uint64_t last_short; /* counters.polls after the last iteration in which no queue gave SAMPLE_FULL packets */
 
 	struct pipeline pipeline;
 	struct too_big_limit too_big_limit; /* of the pipeline */

@@ -27,24 +27,19 @@ static uint32_t run_paths(struct worker *worker)
 {
 	const struct live_table *live = worker_shared_live(worker->shared);
 	uint32_t count = 0;
-	bool full = false;
 
-	for (uint16_t i = 0; i < worker->active_count; i++) {
-		uint16_t received = flow_path_run(worker, &worker->paths[i], live);
-
-		count += received;
-		full |= received >= SAMPLE_FULL;
-	}
+	for (uint16_t i = 0; i < worker->active_count; i++)
+		count += flow_path_run(worker, &worker->paths[i], live);
 	counters_add(&worker->counters.polls, 1);
 	if (count == 0)
 		counters_add(&worker->counters.empty_polls, 1);
-	if (!full)
-		worker->last_short = worker->counters.polls;
 	worker->unsettled += WATCHES ? count : 0;
 	if (WATCHES && poll_gaps_due(worker->counters.polls, count)) {
 		poll_gaps_take(&worker->gaps, rte_rdtsc(), worker->counters.polls, count);
 		table_counts_settle(&live->counts, live->routes, worker->index, &worker->settler, worker->unsettled);
 		worker->unsettled = 0;
+		if (worker->counters.polls % SAMPLE_REGAIN == 0)
+			sample_regain(&worker->sampler);
 	}
 	rte_rcu_qsbr_quiescent(worker->shared->qsbr, worker->index); /* `live` is not used any more */
 	return count;

@@ -74,8 +74,8 @@ def test_mixed_traffic_has_the_same_verdicts(tmp_path):
 
 def test_each_packet_is_counted_for_one_backend(tmp_path):
     """
-    The lcore that steers counts the backend, and the one that sends counts the table. A capture arrives as fast as the lcore reads it:
-    after 1000 frames, the lcore would be at its limit and only estimate (docs/reference/counters.md).
+    The lcore that steers counts the backend, another one may send. A capture arrives as fast as the lcore reads it: with more
+    frames, the lcores would only estimate (docs/reference/counters.md).
     """
     frames = list(numbered(list(flow_heads(97)), 900))
     pcap.write(tmp_path / "rx.pcap", frames)

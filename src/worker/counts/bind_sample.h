@@ -24,7 +24,7 @@ struct bind_sample {
 
 /*
  * Chooses one of `count` packets that are sent together, all of them forwarded, and looks up its bind before it is sent. weight: of
- * the burst, from sample_weight().
+ * the burst, from sample_burst().
  */
 struct bind_sample bind_sample_take(struct sampler *sampler, struct rte_mbuf *const *mbufs, uint32_t count,
 	uint32_t weight, const struct routes *routes);

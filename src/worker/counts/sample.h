@@ -1,30 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which bursts are counted for backends and for binds. An lcore that has time left counts each packet of a backend. One at its
- * limit would lose a twentieth of its speed with many tables, so it counts some bursts, chosen at random, for all. The samples of
- * binds are from the same bursts.
+ * Which bursts count for backends and for binds. To count each packet would take an lcore at its limit up to a twentieth of its
+ * speed, and to look up its bind much more. So if large bursts follow each other, some of them, chosen at random, count for all.
  */
 #ifndef GLB_WORKER_COUNTS_SAMPLE_H
 #define GLB_WORKER_COUNTS_SAMPLE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
-/*
- * An lcore is at its limit if in each of SAMPLE_ITERATIONS some queue gave SAMPLE_FULL packets or more. These are few iterations,
- * because an lcore at its limit does not keep up while it counts every packet, and the packets in excess must fit the queue.
- */
-#define SAMPLE_ITERATIONS 16
-#define SAMPLE_FULL       32
+/* Each burst with fewer packets counts: for backends (SAMPLE_FULL), and for binds (SAMPLE_MANY). */
+#define SAMPLE_FULL 32
+#define SAMPLE_MANY 8
 
-/* A burst with fewer packets than SAMPLE_MANY is always sampled, and of other ones one in SAMPLE_EVERY. */
-#define SAMPLE_MANY  8
+/* Of the other bursts, one in SAMPLE_EVERY counts. */
 #define SAMPLE_EVERY 64
+
+/*
+ * For backends, a larger burst also counts if there is credit for it: for SAMPLE_CREDIT bursts, of which one is regained in
+ * SAMPLE_REGAIN iterations. So what an lcore with little to do counts is exact.
+ */
+#define SAMPLE_CREDIT 32
+#define SAMPLE_REGAIN 128
 
 /* Chooses bursts and packets. Owned by an lcore. */
 struct sampler {
 	uint64_t random;
-	uint32_t left; /* bursts until the next sample, with it, of those that are not always sampled */
+	uint32_t left; /* bursts of SAMPLE_MANY packets or more until the next one that is chosen, with it */
+	uint32_t credit; /* bursts of SAMPLE_FULL packets or more */
+};
+
+/* How often each packet of a burst counts. 0: not at all. If it counts for a bind, it counts for a backend, too. */
+struct sample_weights {
+	uint32_t backend, bind;
 };
 
 /* Returns a random number below `end`. */
@@ -34,7 +41,7 @@ static inline uint32_t sample_draw(struct sampler *sampler, uint32_t end)
 	return (uint32_t)((sampler->random >> 32) * end >> 32);
 }
 
-/* The next sample is after 33 to 95 bursts, on average SAMPLE_EVERY, so that the samples do not follow a rhythm of the traffic. */
+/* The next one is after 33 to 95 bursts, on average SAMPLE_EVERY, so that they do not follow a rhythm of the traffic. */
 static inline void sample_again(struct sampler *sampler)
 {
 	sampler->left = SAMPLE_EVERY / 2 + 1 + sample_draw(sampler, SAMPLE_EVERY - 1);
@@ -44,22 +51,34 @@ static inline void sample_again(struct sampler *sampler)
 static inline void sample_begin(struct sampler *sampler, uint64_t seed)
 {
 	sampler->random = seed;
+	sampler->credit = SAMPLE_CREDIT;
 	sample_again(sampler);
 }
 
-/* Called once for each burst. Returns whether it is sampled. Then the caller calls sample_weight(). */
-static inline bool sample_due(struct sampler *sampler, uint32_t count)
+/* Called in one of SAMPLE_REGAIN iterations. */
+static inline void sample_regain(struct sampler *sampler)
 {
-	return count < SAMPLE_MANY || --sampler->left == 0;
+	sampler->credit += sampler->credit < SAMPLE_CREDIT;
 }
 
-/* Returns how often each packet of a sampled burst counts. */
-static inline uint32_t sample_weight(struct sampler *sampler, uint32_t count)
+/* Called once for each burst. count: its packets. */
+static inline struct sample_weights sample_burst(struct sampler *sampler, uint32_t count)
 {
+	struct sample_weights weights = {0};
+
+	if (count >= SAMPLE_MANY && --sampler->left == 0) {
+		sample_again(sampler);
+		weights.backend = weights.bind = SAMPLE_EVERY;
+	}
 	if (count < SAMPLE_MANY)
-		return 1;
-	sample_again(sampler);
-	return SAMPLE_EVERY;
+		weights.bind = 1;
+	if (count < SAMPLE_FULL) {
+		weights.backend = 1;
+	} else if (sampler->credit) {
+		sampler->credit--;
+		weights.backend = 1;
+	}
+	return weights;
 }
 
 #endif

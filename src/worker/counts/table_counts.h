@@ -68,12 +68,6 @@ static inline void tally_add(uint64_t *tally, uint32_t size, uint64_t weight)
 	*tally += (TALLY_PACKET + size) * weight;
 }
 
-/* Takes a packet back that was counted once. */
-static inline void tally_remove(uint64_t *tally, uint32_t size)
-{
-	*tally -= TALLY_PACKET + size;
-}
-
 /* Settles the tallies that are due after `packets` more packets, in turn. Called by the worker, which still uses the table. */
 void table_counts_settle(const struct table_counts *counts, const struct routes *routes, unsigned worker,
 	struct settler *settler, uint32_t packets);

@@ -146,7 +146,7 @@ static void run_worker(const uint16_t *found, unsigned count)
 	path.split_left = 0;
 	shared.stop = false;
 	worker.counters = (struct counters){0};
-	worker.last_short = 0;
+	sample_begin(&worker.sampler, 0);
 	worker.gaps = (struct poll_gaps){0};
 	worker_run(&worker);
 }
@@ -190,8 +190,7 @@ static int set_up(void **state)
 		.pool = pool,
 		.rx_mac = &mac,
 		.tx_mac = &mac};
-	worker = (struct worker){.shared = &shared, .path_count = 1, .paths = &path, .limit_after = SAMPLE_ITERATIONS};
-	sample_begin(&worker.sampler, 0);
+	worker = (struct worker){.shared = &shared, .path_count = 1, .paths = &path};
 	worker.pipeline.steering = &steering;
 	worker.pipeline.fast = lanes_plain;
 	return 0;

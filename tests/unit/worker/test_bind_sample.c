@@ -71,9 +71,9 @@ static void clear(void)
 /* Samples the outbox as the worker does. */
 static struct bind_sample choose(void)
 {
-	if (!sample_due(&sampler, outbox.count))
-		return (struct bind_sample){0};
-	return bind_sample_choose(&sampler, &outbox, sample_weight(&sampler, outbox.count), live.routes);
+	uint32_t weight = sample_burst(&sampler, outbox.count).bind;
+
+	return weight ? bind_sample_choose(&sampler, &outbox, weight, live.routes) : (struct bind_sample){0};
 }
 
 /* Asserts that the only packet of an outbox counts for a bind; BINDS: for none. */
@@ -245,20 +245,40 @@ static void test_bursts_are_sampled_at_random_intervals(void **state)
 
 	(void)state;
 	sample_begin(&sampler, 1);
+	sampler.credit = 0;
 	for (unsigned sample = 0; sample < 10000; sample++) {
+		struct sample_weights weights;
 		unsigned interval = 1;
 
-		for (; !sample_due(&sampler, SAMPLE_MANY); interval++) {
-			assert_true(sample_due(&sampler, SAMPLE_MANY - 1));
-			assert_int_equal(sample_weight(&sampler, SAMPLE_MANY - 1), 1);
+		for (; !(weights = sample_burst(&sampler, SAMPLE_FULL)).bind; interval++) {
+			assert_int_equal(weights.backend, 0);
+			weights = sample_burst(&sampler, SAMPLE_MANY - 1);
+			assert_int_equal(weights.backend, 1);
+			assert_int_equal(weights.bind, 1);
 		}
+		assert_int_equal(weights.backend, SAMPLE_EVERY);
+		assert_int_equal(weights.bind, SAMPLE_EVERY);
 		assert_in_range(interval, 33, 95);
 		different += !found[interval]++;
 		bursts += interval;
-		assert_int_equal(sample_weight(&sampler, SAMPLE_MANY), SAMPLE_EVERY);
 	}
 	assert_int_equal(different, 63);
 	assert_in_range(bursts, 63 * 10000, 65 * 10000);
+}
+
+static void test_each_packet_of_a_medium_burst_counts_for_its_backend(void **state)
+{
+	unsigned for_binds = 0;
+
+	(void)state;
+	sample_begin(&sampler, 1);
+	for (unsigned burst = 0; burst < 10000; burst++) {
+		struct sample_weights weights = sample_burst(&sampler, burst % 2 ? SAMPLE_MANY : SAMPLE_FULL - 1);
+
+		assert_int_equal(weights.backend, 1);
+		for_binds += weights.bind;
+	}
+	assert_in_range(for_binds, 9500, 10500);
 }
 
 static int set_up(void **state)
@@ -289,6 +309,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bursts_are_sampled_at_random_intervals),
+		cmocka_unit_test(test_each_packet_of_a_medium_burst_counts_for_its_backend),
 		cmocka_unit_test(test_a_packet_counts_for_the_first_bind_that_matches_it),
 		cmocka_unit_test(test_a_packet_without_ports_counts_for_the_first_bind_of_its_address),
 		cmocka_unit_test(test_a_packet_that_is_not_sent_counts_for_no_bind),
