@@ -234,6 +234,22 @@ def test_page_about_many_backends_is_short(tmp_path, port):
     assert sum(row["Rows expected"].value for row in backends) == pytest.approx(1, abs=1e-3)
 
 
+def test_page_about_many_tables_is_short(tmp_path, port):
+    with start(tmp_path, port, document=large_document(*[2] * (TABLES + 1))):
+        shown, last = page(port), page(port, f"/tables/{TABLES}")
+    assert len(shown.rows(shown.find("summary"))) == TABLES + 1
+    assert folds(shown) == {} and shown.find("end") is not None
+    (name, (binds, backends)), = folds(last).items()
+    assert (name, len(binds), len(backends)) == (f"table{TABLES}", 1, 2)
+
+
+def test_page_about_no_table_is_whole(tmp_path, port):
+    with start(tmp_path, port, document={"tables": []}):
+        shown = page(port)
+    assert shown.rows(shown.find("summary")) == [] and folds(shown) == {}
+    assert "so many tables" not in words(shown.find("folds")) and shown.find("end") is not None
+
+
 def test_page_ends_early_if_the_table_is_replaced(tmp_path, port):
     with start(tmp_path, port, document=large_document(*[65] * 8)) as director:
         page(port)

@@ -10,6 +10,8 @@ enum {
 	/* Backends that the page about all tables shows, and the fewest of each table. */
 	BACKENDS_MAX = 512,
 	BACKENDS_MIN = 8,
+	/* With more tables, the page about all tables has only the table of tables. */
+	FOLDS_MAX = BACKENDS_MAX / BACKENDS_MIN,
 	/* Binds of each table on the page about all tables. */
 	BINDS_SHOWN = 8,
 	/* The tables are unfolded if they have no more backends than this. */
@@ -126,10 +128,7 @@ static uint32_t count_shown(const struct page *page, const struct table_set *set
 {
 	uint32_t all = set->tables[page->table].backend_count, limit = BACKENDS_MAX / set->count;
 
-	if (page->only >= 0 || count_backends(set) <= BACKENDS_MAX)
-		return all;
-	limit = limit > BACKENDS_MIN ? limit : BACKENDS_MIN;
-	return all < limit ? all : limit;
+	return page->only >= 0 || count_backends(set) <= BACKENDS_MAX || all < limit ? all : limit;
 }
 
 static void count_first_hops(struct page *page, const struct table *table)
@@ -227,9 +226,12 @@ bool page_write_tables(struct page *page, const struct live_table *live, FILE *t
 {
 	static bool (*const steps[])(struct page *, const struct live_table *, FILE *) = {
 		[SUMMARY] = write_summary, [BINDS] = write_binds, [BACKENDS] = write_backends};
-	uint32_t end = page->only >= 0 ? (uint32_t)page->only + 1 : live->routes->set.count;
+	uint32_t all = live->routes->set.count, end = all <= FOLDS_MAX ? all : 0;
 
-	if (page->table < end && !steps[page->step](page, live, to))
+	if (page->only >= 0)
+		end = (uint32_t)page->only + 1;
+	/* The first step comes before the first table. */
+	if ((page->table < end || page->step == SUMMARY) && !steps[page->step](page, live, to))
 		return true;
 	page->item = 0;
 	if (page->step == SUMMARY && page->only >= 0)
@@ -239,6 +241,6 @@ bool page_write_tables(struct page *page, const struct live_table *live, FILE *t
 	page->step = page->step == BINDS ? BACKENDS : BINDS;
 	if (page->table < end)
 		return true;
-	end_tables(to);
+	end_tables(to, page->only < 0 && all > FOLDS_MAX);
 	return false;
 }
