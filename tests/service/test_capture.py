@@ -220,6 +220,15 @@ def test_bad_options_are_refused_before_the_capture_begins(setup, tmp_path):
     setup.still_forwards()
 
 
+def test_refusal_lists_whole_names_of_tables(link, tmp_path):
+    tables = [traffic.table(f"table{index:02}", 2, [traffic.bind(f"10.0.0.{index}", "tcp", 80)], traffic.backends(1, 1)) for index in range(70)]
+    with running(link, tmp_path, document={"tables": tables}) as setup:
+        listed = setup.refused("--table", "wbe", code=FAILED).split("the director has: ")[1].strip().split(", ")
+        assert listed[-1] == "..." and len(listed) > 50
+        assert listed[:-1] == [f"table{index:02}" for index in range(len(listed) - 1)]
+        assert "0 packets captured" in setup.capture([], "--table", "table69", "--seconds", 1)[1]
+
+
 def test_file_is_private_and_replaced_only_with_force(setup, tmp_path):
     path = tmp_path / "new.pcapng"
     setup.capture([FORWARDED], "-w", path, "-c", 1, "-s", 20)
@@ -228,7 +237,9 @@ def test_file_is_private_and_replaced_only_with_force(setup, tmp_path):
     interfaces, packets = pcap.read_ng(first)
     assert interfaces[0][0] == 20
     assert [(len(packet.frame), packet.size) for packet in packets] == [(20, len(FORWARDED)), (20, len(FORWARDED) + 40)]
+    path.chmod(0o644)
     setup.capture([UNMATCHED], "-w", path, "-c", 1, "--force")
+    assert path.stat().st_mode & 0o777 == 0o600
     assert [packet.comment.split(",")[0] for packet in pcap.read_ng(path.read_bytes())[1]] == ["drop_unmatched"]
 
 

@@ -163,11 +163,18 @@ static int check_file(const char *path, bool force)
 static int open_file(struct capture *capture)
 {
 	const char *path = capture->path;
+	struct stat info;
 
 	capture->pcapng.fd =
 		is_standard(path) ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (capture->pcapng.fd < 0)
 		return command_error("%s: cannot write the capture: %s", path, strerror(errno));
+	/* A file that was there keeps its mode when it is opened. */
+	if (!is_standard(path) && fstat(capture->pcapng.fd, &info) == 0 && S_ISREG(info.st_mode) &&
+		fchmod(capture->pcapng.fd, 0600) < 0)
+		return command_error(
+			"%s: other users can read the file, and its mode cannot be changed: %s: name another file",
+			path, strerror(errno));
 	return COMMAND_OK;
 }
 

@@ -94,12 +94,28 @@ static bool is_table(const struct table_set *set, uint32_t index, const char *te
 	return strcmp(label, text) == 0;
 }
 
+/* Adds a name to the list, or "..." in place of the first one that does not fit. `*used` is the length of the list; 0: it is empty. */
+static void list_name(char *names, size_t size, size_t *used, const char *name)
+{
+	static const char more[] = ", ...";
+
+	if (*used >= size)
+		return;
+	if (*used + strlen(name) + 2 * sizeof(more) <= size) {
+		*used += (size_t)snprintf(names + *used, size - *used, "%s%s", *used ? ", " : "", name);
+	} else {
+		memcpy(names + *used, more, sizeof(more));
+		*used = size;
+	}
+}
+
 /* Fills choice->slot. Returns false after the client was told which tables there are. */
 static bool find_table(struct session *session)
 {
 	struct reload *reload = &session->director->reload;
 	const char *text = session->request.table;
 	char names[512] = "", label[16];
+	size_t used = 0;
 
 	session->choice.slot = -1;
 	if (!*text)
@@ -107,11 +123,10 @@ static bool find_table(struct session *session)
 	pthread_mutex_lock(&reload->lock);
 	for (uint32_t i = 0; i < reload->shared->live->routes->set.count; i++) {
 		const struct table_set *set = &reload->shared->live->routes->set;
-		size_t used = strlen(names);
 
 		if (session->choice.slot < 0 && is_table(set, i, text))
 			session->choice.slot = reload->shared->live->slot[i];
-		snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", table_label(set, i, label));
+		list_name(names, sizeof(names), &used, table_label(set, i, label));
 	}
 	pthread_mutex_unlock(&reload->lock);
 	text_mend(names);
