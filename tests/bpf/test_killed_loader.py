@@ -56,7 +56,7 @@ def clean(proxy):
 
 def check_works(proxy, port=19523):
     before = proxy.stats()["total"]
-    proxy.receive([PING])
+    proxy.count([PING])
     counters = proxy.stats()
     assert counters["total"] == before + 1 == sum(counters.values()) - counters["total"]
     assert (proxy.status()["attached"], proxy.status()["port"]) == (True, port)
@@ -87,13 +87,13 @@ def test_replacement_killed(proxy):
         nonlocal received
         clean(proxy)
         proxy(*GENERIC)
-        proxy.receive([PING])
+        proxy.count([PING])
         received = 1
 
     ports = []
     for _ in points(proxy, prepare, *GENERIC, "--port", "6080"):
         ports.append(proxy.status()["port"])
-        proxy.receive([PING, gue_frame(f.ipv4("198.51.100.7", "10.10.10.10", f.ICMP, f.echo(4)), port=6080)])
+        proxy.count([PING, gue_frame(f.ipv4("198.51.100.7", "10.10.10.10", f.ICMP, f.echo(4)), port=6080)], 1)
         assert proxy.stats()["total"] == received + 1  # each program takes one of the two
         proxy(*GENERIC)
         assert proxy.stats()["total"] == received + 1

@@ -12,6 +12,7 @@ import pytest
 from cases import frames as f
 from host import PROXY, VIP
 from lab.net import Namespace, connect
+from lab.tools import wait_until
 from packets import gue_frame
 from support.tree import REDIRECT_OBJECT
 from tc_ingress import TC_PROGRAM
@@ -42,6 +43,12 @@ class Proxy:
             raw.bind(("net0", 0))
             for frame in frames:
                 raw.send(frame)
+
+    def count(self, frames, counted=None):
+        """Like receive(). Waits until the program has counted `counted` packets, by default all: a busy kernel delivers them later."""
+        total = self.stats()["total"] + (len(frames) if counted is None else counted)
+        self.receive(frames)
+        wait_until(lambda: self.stats()["total"] == total, lambda: f"{total} packets: {self.stats()}")
 
     def stats(self, interface="eth0"):
         """The counters. Each packet is counted in `total` and in exactly one other."""
@@ -102,7 +109,7 @@ def test_options_reach_the_program(proxy):
     proxy("attach", "eth0", "--mode", "generic", "--port", "6080", "--udp", "connected")
     status = proxy.status()
     assert (status["mode"], status["port"], status["udp"]) == ("generic", 6080, "connected")
-    proxy.receive([PING, gue_frame(f.ipv4("198.51.100.7", "10.10.10.10", f.ICMP, f.echo(4)), port=6080)])
+    proxy.count([PING, gue_frame(f.ipv4("198.51.100.7", "10.10.10.10", f.ICMP, f.echo(4)), port=6080)], 1)
     assert proxy.stats()["total"] == 1
     text = proxy("status")
     assert re.fullmatch(r"eth0: attached, generic mode, program \d+, version \S+\n"
@@ -113,13 +120,13 @@ def test_options_reach_the_program(proxy):
 def test_an_upgrade_keeps_counters(proxy):
     proxy("attach", "eth0")
     first = proxy.status()["program_id"]
-    proxy.receive([PING, PING, MALFORMED])
+    proxy.count([PING, PING, MALFORMED])
     said = proxy("attach", "eth0", "--udp", "connected")
     assert said == ("eth0: replaced the attached program, native mode\n"
                     "  port 19523, udp connected, syn-cookies off, forward sender\n" + OPEN)
     status = proxy.status()
     assert status["udp"] == "connected" and status["program_id"] != first
-    proxy.receive([PING])
+    proxy.count([PING])
     counters = proxy.stats()
     assert counters.pop("total") == 4 == sum(counters.values())
     assert (counters["accepted_other"], counters["drop_inner_truncated"]) == (3, 1)
@@ -167,7 +174,7 @@ def test_an_upgrade_over_fewer_counters_keeps_them(proxy):
     processors = kept["total"]  # bpftool writes the value for each CPU
     assert processors > 0
     assert list(kept.values()) == [processors * (number + 1) for number in range(len(names) - 1)] + [0]
-    proxy.receive([PING])
+    proxy.count([PING])
     assert proxy.stats()["total"] == processors + 1
 
 
@@ -236,12 +243,12 @@ def other_counters(proxy):
 
 def test_an_upgrade_over_other_counters_says_so(proxy):
     proxy("attach", "eth0")
-    proxy.receive([PING])
+    proxy.count([PING])
     other_counters(proxy)
     result = proxy.namespace.run(proxy.glb_redirect, "attach", "eth0")
     assert "other counters" in result.stderr and "start at 0" in result.stderr
     assert proxy.stats()["total"] == 0
-    proxy.receive([PING])
+    proxy.count([PING])
     assert proxy.stats()["total"] == 1
 
 
@@ -307,7 +314,7 @@ def test_a_program_of_another_network_namespace_is_left_alone(proxy):
         assert there("status").stdout == "eth0: attached to interface 2 of another network namespace\n"
     finally:
         other.close()
-    proxy.receive([PING])
+    proxy.count([PING])
     assert proxy.status()["attached"] and proxy.stats()["total"] == 1
 
 
@@ -366,7 +373,7 @@ def test_several_interfaces_and_a_name_with_a_dot(proxy):
     proxy("attach", "eth0")
     proxy("attach", "eth1.100", "--port", "6080")
     assert list(json.loads(proxy("status", "--json"))) == ["eth0", "eth1.100"]
-    proxy.receive([PING])
+    proxy.count([PING])
     stats = json.loads(proxy("stats", "--json"))
     assert (stats["eth0"]["total"], stats["eth1.100"]["total"]) == (1, 0)
     proxy("detach", "eth0")

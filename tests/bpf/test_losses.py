@@ -107,7 +107,7 @@ def test_packets_that_the_kernel_refuses(proxy):
         for size in (1400, 1400, 100, 1400):
             arrive(size)
         wait_until(lambda: proxy.stats("tap0")["forwarded_to_alternate"] == 4, "all packets at the program")
-        assert lost(proxy, "tap0") == {"kernel": 3, "driver": 0}
+        wait_until(lambda: lost(proxy, "tap0") == {"kernel": 3, "driver": 0}, lambda: f"three losses: {lost(proxy, 'tap0')}")
         assert "the kernel refused 3, the driver 0" in proxy("status", "tap0")
 
 

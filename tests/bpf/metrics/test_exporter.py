@@ -11,7 +11,6 @@ import pytest
 
 from cases import frames as f
 from lab.net import connect
-from lab.tools import wait_until
 from packets import OTHER_HOP, gue_frame
 from scrape import PORT, Exporter, metrics
 from support.pages import block
@@ -35,15 +34,9 @@ def exporting(proxy):
         yield lambda *words: stack.enter_context(contextlib.closing(Exporter(proxy.namespace, proxy.glb_redirect, *words)))
 
 
-def receive(proxy, frames):
-    total = proxy.stats()["total"]
-    proxy.receive(frames)
-    wait_until(lambda: proxy.stats()["total"] == total + len(frames), "all packets")
-
-
 def test_counters_are_those_of_stats(proxy):
     proxy("attach", "eth0")
-    receive(proxy, [PING, PING, AT_HOP_2, MALFORMED])
+    proxy.count([PING, PING, AT_HOP_2, MALFORMED])
     found = metrics(proxy.namespace, proxy.glb_redirect)
     packets = {key[2]: value for key, value in found.items() if key[:2] == ("packets_total", "eth0")}
     stats = proxy.stats()
@@ -130,7 +123,7 @@ def test_two_interfaces_and_one_is_detached(proxy, exporting):
     connect(proxy.namespace, "eth1.5", proxy.network, "net1")
     proxy("attach", "eth0")
     proxy("attach", "eth1.5", "--mode", "generic")
-    receive(proxy, [PING])
+    proxy.count([PING])
     exporter = exporting()
     found = exporter.metrics()
     assert found["interfaces",] == 2
@@ -142,7 +135,7 @@ def test_two_interfaces_and_one_is_detached(proxy, exporting):
 
 def test_interface_is_deleted_and_made_anew(proxy, exporting):
     proxy("attach", "eth0")
-    receive(proxy, [PING, PING])
+    proxy.count([PING, PING])
     exporter = exporting()
     assert exporter.metrics()["packets_total", "eth0", "accepted_other"] == 2
     proxy.namespace.ip("link del eth0")
@@ -156,10 +149,10 @@ def test_interface_is_deleted_and_made_anew(proxy, exporting):
 
 def test_program_that_is_replaced_keeps_its_counters(proxy, exporting):
     proxy("attach", "eth0")
-    receive(proxy, [AT_HOP_2])
+    proxy.count([AT_HOP_2])
     exporter = exporting()
     proxy("attach", "eth0", "--udp", "connected")
-    receive(proxy, [AT_HOP_2])
+    proxy.count([AT_HOP_2])
     exporter.wait(lambda found: found["accepted_packets_total", "eth0", "2"] == 2, "the second packet")
 
 
