@@ -59,6 +59,7 @@ static bool sleep_until_packets(struct worker *worker, bool armed)
 	woken = idle_sleep(&worker->idle);
 	rte_rcu_qsbr_thread_online(qsbr, worker->index);
 	poll_gaps_skip(&worker->gaps, rte_rdtsc());
+	sample_rest(&worker->sampler);
 	if (worker_shared_orders(worker->shared) != worker->orders)
 		return false;
 	if (armed && !woken && run_paths(worker))

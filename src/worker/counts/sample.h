@@ -17,7 +17,7 @@
 
 /*
  * For backends, a larger burst also counts if there is credit for it: for SAMPLE_CREDIT bursts, of which one is regained in
- * SAMPLE_REGAIN iterations. So what an lcore with little to do counts is exact.
+ * SAMPLE_REGAIN iterations, and all during a sleep. So what an lcore with little to do counts is exact.
  */
 #define SAMPLE_CREDIT 32
 #define SAMPLE_REGAIN 128
@@ -47,11 +47,17 @@ static inline void sample_again(struct sampler *sampler)
 	sampler->left = SAMPLE_EVERY / 2 + 1 + sample_draw(sampler, SAMPLE_EVERY - 1);
 }
 
+/* The lcore has slept, so it has little to do. */
+static inline void sample_rest(struct sampler *sampler)
+{
+	sampler->credit = SAMPLE_CREDIT;
+}
+
 /* seed: any number, another one for each lcore. */
 static inline void sample_begin(struct sampler *sampler, uint64_t seed)
 {
 	sampler->random = seed;
-	sampler->credit = SAMPLE_CREDIT;
+	sample_rest(sampler);
 	sample_again(sampler);
 }
 

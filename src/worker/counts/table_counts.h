@@ -53,7 +53,7 @@ static inline uint32_t table_counts_bind(const struct table_counts *counts, uint
  */
 #define TALLY_PACKET (UINT64_C(1) << 40)
 
-/* The tallies of all backends are settled once in this number of packets, each of which may count twice. */
+/* The tallies of all backends are settled once in this number of packets, each of which counts once on average. */
 #define SETTLE_PACKETS (1u << 22)
 
 /* Which tallies a worker settles next. */

@@ -297,6 +297,26 @@ static void test_an_idle_worker_counts_exactly_again(void **state)
 	assert_int_equal(counted_exactly(), SAMPLE_CREDIT * QUEUE_BURST + SAMPLE_CREDIT / 2 * (40 + QUEUE_BURST));
 }
 
+/* Between the two halves, the worker sleeps for longer than it polls. */
+static void test_a_worker_that_sleeps_counts_exactly_again(void **state)
+{
+	static const struct idle_source no_interrupt = {.fd = -1}; /* so that it takes short naps */
+	static uint16_t found[2 * SAMPLE_CREDIT + IDLE_EMPTY_ITERATIONS + 4];
+	unsigned last = RTE_DIM(found) - 1;
+
+	(void)state;
+	for (unsigned i = 0; i < SAMPLE_CREDIT; i++)
+		found[i] = found[last - 1 - i] = QUEUE_BURST;
+	path.source = &no_interrupt;
+	assert_int_equal(idle_open(&worker.idle, true), 0);
+	run_bound(found, RTE_DIM(found), UINT32_MAX);
+	idle_close(&worker.idle);
+	worker.idle = (struct idle){0};
+	path.source = NULL;
+	assert_in_range(worker.counters.sleeps, 1, 5);
+	assert_int_equal(counted(), taken_for[0] + taken_for[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -311,6 +331,7 @@ int main(void)
 		cmocka_unit_test(test_the_first_large_bursts_and_small_ones_are_counted_exactly),
 		cmocka_unit_test(test_a_large_burst_is_counted_exactly_now_and_then),
 		cmocka_unit_test(test_an_idle_worker_counts_exactly_again),
+		cmocka_unit_test(test_a_worker_that_sleeps_counts_exactly_again),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
