@@ -15,7 +15,7 @@ import pytest
 
 from lab.haproxy import ask_master
 from lab.net import Namespace
-from lab.tools import read, wait_until, write
+from lab.tools import TIMEOUT_S, read, wait_until, write
 from support.pages import block, commands
 
 VIP4, VIP6, PORT = "10.10.10.10", "fdb4::10", 80
@@ -55,7 +55,7 @@ class Service:
         made = []
         for _ in range(count):
             made.append(self.host.socket(socket.AF_INET6 if ":" in vip else socket.AF_INET, socket.SOCK_STREAM))
-            made[-1].settimeout(10)
+            made[-1].settimeout(TIMEOUT_S)
             made[-1].connect((vip, PORT))
         return made
 

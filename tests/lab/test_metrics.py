@@ -90,8 +90,8 @@ def test_up_tells_how_to_look_at_it(monitored):
         "up: client, director-1, director-2, monitor, proxy-1, proxy-2, router\n"
         f"Prometheus: run `lab/lab forward --name {monitored.name} monitor 9090`, and open http://127.0.0.1:9090/alerts in a browser\n")
     assert "monitor      192.0.2.254     Prometheus on port 9090\n" in lab("status", "--name", monitored.name).stdout
-    query = monitored.on("monitor", "promtool", "query", "instant", "http://127.0.0.1:9090", "glb_director_health_state == 1")
-    assert query.count('state="ok"') == 2
+    query = ("promtool", "query", "instant", "http://127.0.0.1:9090", "glb_director_health_state == 1")
+    wait_until(lambda: monitored.on("monitor", *query).count('state="ok"') == 2, "two directors that are ok")
 
 
 def test_the_exporter_gives_the_preflight_nothing_to_change(monitored):
@@ -102,7 +102,8 @@ def test_all_rules_are_loaded_and_no_alert_is_pending_in_a_healthy_lab(monitored
     rules = [rule for group in monitored.prometheus.get("rules")["groups"] for rule in group["rules"]]
     wait_until(lambda: all(rule["health"] == "ok" for group in monitored.prometheus.get("rules")["groups"] for rule in group["rules"]), "all rules")
     assert sorted({rule["name"] for rule in rules}) == sorted(alerts())
-    assert monitored.alerts() == {}
+    # On a busy machine, checks may time out for a while.
+    wait_until(lambda: monitored.alerts() == {}, lambda: f"no alert: {monitored.alerts()}")
 
 
 def test_every_metric_of_alerts_and_dashboard_is_exported(monitored):
@@ -120,9 +121,11 @@ def test_every_label_of_alerts_and_dashboard_has_a_series(monitored):
 
 
 def test_every_query_of_the_dashboard_has_a_result(monitored):
-    empty = {panel["title"] for panel, target in queries(dashboard())
-             if not monitored.prometheus.instant(with_variables(target["expr"], VALUES))}
-    assert empty <= EMPTY
+    def empty():
+        return {panel["title"] for panel, target in queries(dashboard())
+                if not monitored.prometheus.instant(with_variables(target["expr"], VALUES))}
+
+    wait_until(lambda: empty() <= EMPTY, lambda: f"results of {empty() - EMPTY}")  # a rate needs two scrapes in 10 s
 
 
 def test_the_dashboard_is_drawn_from_its_own_queries(monitored, tmp_path):
