@@ -70,14 +70,16 @@ class Site:
         with self.proxies, socket.socket() as client:
             return client.connect_ex((ip, 80)) == 0
 
-    def stop_nginx(self, ip):
-        process = self.web.pop(ip)
-        process.terminate()
-        process.wait()
+    def stop_nginx(self, *ips):
+        """All at once."""
+        processes = [self.web.pop(ip) for ip in ips]
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait()
 
     def close(self):
-        for ip in list(self.web):
-            self.stop_nginx(ip)
+        self.stop_nginx(*self.web)
         self.tunnels.terminate()
         self.tunnels.wait()
         self.here.close()
@@ -127,7 +129,7 @@ def test_check_a_grpc_service(site):
 
 def test_watch_it(site):
     """Intervals are shorter than on the page, and the proxy is not held for failing twice in this short time."""
-    site.configure("interval_ms = 200; timeout_ms = 150; hold_ms = 0;\n")
+    site.configure("interval_ms = 500; timeout_ms = 400; hold_ms = 0;\n")
     for ip in PROXIES:
         site.start_nginx(ip)
     log = site.folder / "log"
@@ -143,8 +145,7 @@ def test_watch_it(site):
         await_lines("written, 1 unhealthy", 1)
         site.start_nginx(PROXIES[1])
         await_lines("written, 0 unhealthy", 2)
-        for ip in PROXIES:
-            site.stop_nginx(ip)
+        site.stop_nginx(*PROXIES)
         await_lines("panic", 1)
     finally:
         daemon.terminate()
