@@ -61,9 +61,8 @@ static int append(int in, char **text, size_t *size)
 	return got > 0;
 }
 
-static int collect(int in, char **text, size_t *size)
+static int collect(int in, uint64_t end, char **text, size_t *size)
 {
-	uint64_t end = clock_now_ns() + OUTPUT_OF_TIMEOUT_S * 1000000000ull;
 	int more = 1;
 
 	while (more > 0) {
@@ -77,8 +76,29 @@ static int collect(int in, char **text, size_t *size)
 	return more;
 }
 
+/* Returns 0, or -ETIMEDOUT. The kernel does not end a process that waits for a card, even if it is killed. */
+static int await(pid_t pid, uint64_t end, int *status)
+{
+	while (waitpid(pid, status, WNOHANG) == 0) {
+		if (clock_now_ns() >= end)
+			return -ETIMEDOUT;
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+	return 0;
+}
+
+static int error_of(int status)
+{
+	if (WIFSIGNALED(status))
+		return -(OUTPUT_OF_SIGNAL + WTERMSIG(status));
+	if (WEXITSTATUS(status) == 127)
+		return -ENOENT;
+	return WEXITSTATUS(status) ? -EIO : 0;
+}
+
 static int run(char *const words[], bool both, char **text, size_t *size)
 {
+	uint64_t end = clock_now_ns() + OUTPUT_OF_TIMEOUT_S * CLOCK_NS_PER_S;
 	int ends[2], error, status = 0;
 	pid_t pid;
 
@@ -89,13 +109,15 @@ static int run(char *const words[], bool both, char **text, size_t *size)
 	error = -spawn(words, ends[1], both, &pid);
 	close(ends[1]);
 	if (!error) {
-		error = collect(ends[0], text, size);
-		if (error)
+		error = collect(ends[0], end, text, size);
+		if (!error)
+			error = await(pid, end, &status);
+		if (!error) {
+			error = error_of(status);
+		} else {
 			kill(pid, SIGKILL);
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-		if (!error && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
-			error = WIFEXITED(status) && WEXITSTATUS(status) == 127 ? -ENOENT : -EIO;
+			await(pid, clock_now_ns() + CLOCK_NS_PER_S, &status);
+		}
 	}
 	close(ends[0]);
 	if (error && !(both && error == -EIO)) {
@@ -115,11 +137,27 @@ int output_of_both(char *const words[], char **text, size_t *size)
 	return run(words, true, text, size);
 }
 
-_Static_assert(OUTPUT_OF_TIMEOUT_S == 20, "as the text says");
+_Static_assert(OUTPUT_OF_TIMEOUT_S == 20 && OUTPUT_OF_MAX == 256 << 20, "as the texts say");
 
 const char *output_of_reason(int error)
 {
-	if (error == -ETIMEDOUT)
+	static char text[64];
+
+	if (error <= -OUTPUT_OF_SIGNAL) {
+		snprintf(text, sizeof(text), "signal %d ended it (%s)", -error - OUTPUT_OF_SIGNAL,
+			strsignal(-error - OUTPUT_OF_SIGNAL));
+		return text;
+	}
+	switch (error) {
+	case -ENOENT:
+		return "there is no such program";
+	case -ETIMEDOUT:
 		return "it did not end within 20 seconds, so it was killed";
-	return error == -EIO ? "it ended with an error" : strerror(-error);
+	case -EFBIG:
+		return "it printed more than 256 MB, so it was killed";
+	case -EIO:
+		return "it ended with an error";
+	default:
+		return strerror(-error);
+	}
 }

@@ -130,6 +130,10 @@ def nft(*lines):
     return "\n".join(f"nft '{line}'" for line in lines)
 
 
+def broken_nft(script):
+    return f"printf '%s\\n' '#!/bin/sh' '{script}' >$CONF.nft; chmod +x $CONF.nft; mount --bind $CONF.nft /usr/sbin/nft"
+
+
 INPUT = nft("add table inet filter", "add chain inet filter input { type filter hook input priority 0; }")
 KNOWN = nft("add rule inet filter input ct state established,related accept")
 NO_POLICY = nft("add chain inet filter input { policy drop; }")
@@ -209,6 +213,8 @@ FAULTS = [
     Fault("legacy iptables", "iptables-legacy -A INPUT -p tcp --dport 22 -j DROP", "warn", "iptables", "iptables-legacy-save", "have 1 rule,", mends=False),
     Fault("legacy ip6tables", "ip6tables-legacy -P INPUT DROP", "warn", "iptables", "ip6tables-legacy-save", "have 1 rule,", mends=False),
     Fault("nft cannot run", INPUT + "\nmount --bind /dev/null /usr/sbin/nft", "warn", "firewall", "nftables", "there are 1 tables, but", mends=False),
+    Fault("nft prints garbage", INPUT + "\n" + broken_nft("echo what"), "warn", "firewall", "nftables", "failed: it did not print JSON", mends=False),
+    Fault("nft is killed", INPUT + "\n" + broken_nft("kill -9 $$"), "warn", "firewall", "nftables", "failed: signal 9 ended it", mends=False),
     Fault("no SYN cookies", "sysctl -qw net.ipv4.tcp_syncookies=0", "warn", "syn_cookies", "", "keeps clients out"),
     Fault("--syn-cookies without route look-ups", lambda proxy: proxy.shell("sysctl -qw net.ipv4.conf.lo.forwarding=1 net.ipv6.conf.lo.forwarding=1\n"
           "glb-redirect attach eth0 --config-file $CONF --syn-cookies on; sysctl -qw net.ipv6.conf.lo.forwarding=0"), "warn", "syn_cookies", "lo", "finds no routes"),

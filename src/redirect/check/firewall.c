@@ -13,6 +13,13 @@
 #define SSH_PORT     22
 #define RAW_PRIORITY -200 /* chains with a lower one run before connection tracking */
 
+static const char *reason(int error)
+{
+	if (error == -ENOENT)
+		return "nft is not installed";
+	return error == -EBADMSG ? "it did not print JSON" : output_of_reason(error);
+}
+
 /* Adds a finding if the rules are not known. Returns whether there are rules to examine. */
 static bool has_rules(struct check *check)
 {
@@ -29,7 +36,7 @@ static bool has_rules(struct check *check)
 	else
 		check_add(check, FINDINGS_WARN, "nftables", NULL,
 			"not known: there are %d tables, but 'nft -j list ruleset' failed: %s", subject->ruleset_tables,
-			subject->ruleset_error == -ENOENT ? "nft is not installed" : strerror(-subject->ruleset_error));
+			reason(subject->ruleset_error));
 	return false;
 }
 
