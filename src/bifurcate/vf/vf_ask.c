@@ -11,24 +11,31 @@
 #include "conf/conf_reader.h"
 #include "program/output_of.h"
 
-json_t *vf_ask(char *const words[], struct faults *faults)
+/* Returns 0, an error of output_of(), or -EBADMSG: the program did not print JSON. */
+static int ask(char *const words[], json_t **json, struct faults *faults)
 {
 	json_error_t problem;
-	json_t *json = NULL;
 	size_t size;
 	char *text;
 	int error = output_of(words, &text, &size);
 
-	if (!error)
-		json = json_loads(text, 0, &problem);
+	*json = error ? NULL : json_loads(text, 0, &problem);
 	if (error == -ENOENT)
 		faults_error(faults, words[0], "there is no such program: install the package iproute2");
 	else if (error)
 		faults_error(faults, words[0], "'%s %s %s %s ...' failed: %s", words[0], words[1], words[2], words[3],
 			output_of_reason(error));
-	else if (!json)
+	else if (!*json)
 		faults_error(faults, words[0], "it did not print JSON: %s", problem.text);
 	free(text);
+	return error || *json ? error : -EBADMSG;
+}
+
+json_t *vf_ask(char *const words[], struct faults *faults)
+{
+	json_t *json;
+
+	ask(words, &json, faults);
 	return json;
 }
 
@@ -88,15 +95,16 @@ void vf_ask_eswitch(struct vf_state *state)
 {
 	char handle[VF_PCI_MAX + 8];
 	char *const words[] = {"devlink", "-j", "dev", "eswitch", "show", handle, NULL};
-	struct faults none = {0};
+	struct faults faults = {0};
 	const char *mode;
 	json_t *reply;
 
 	snprintf(handle, sizeof(handle), "pci/%s", state->pf);
-	reply = vf_ask(words, &none); /* cards without switchdev mode do not reply */
+	if (ask(words, &reply, &faults) != -EIO) /* devlink fails if the card has no switchdev mode */
+		snprintf(state->eswitch_fault, sizeof(state->eswitch_fault), "%s", faults_first_error(&faults));
 	mode = json_string_value(json_object_get(json_object_get(json_object_get(reply, "dev"), handle), "mode"));
 	if (mode)
 		state->eswitch = strcmp(mode, "switchdev") == 0 ? VF_ESWITCH_SWITCHDEV : VF_ESWITCH_LEGACY;
 	json_decref(reply);
-	faults_clear(&none);
+	faults_clear(&faults);
 }

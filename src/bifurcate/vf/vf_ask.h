@@ -13,7 +13,9 @@ json_t *vf_ask(char *const words[], struct faults *faults);
 /* Fills state->attributes of the VF, and state->mac_vf. Returns 0, or -errno with an error in faults: `ip` failed. */
 int vf_ask_attributes(struct vf_state *state, const struct vf_conf *conf, struct faults *faults);
 
-/* Fills state->eswitch, which stays unknown for a card without switchdev mode. */
+/*
+ * Fills state->eswitch, which stays unknown for a card without switchdev mode. If devlink does not tell, state->eswitch_fault says why.
+ */
 void vf_ask_eswitch(struct vf_state *state);
 
 #endif

@@ -296,9 +296,13 @@ static int plan_eswitch(const struct vf_conf *conf, struct vf_state *state, stru
 {
 	if (conf->steering != VF_STEERING_RULES || !vf_rules_has_tc(state))
 		return 0;
+	if (*state->eswitch_fault) {
+		faults_error(faults, NULL, "%s", state->eswitch_fault);
+		return -EIO;
+	}
 	if (state->eswitch == VF_ESWITCH_UNKNOWN) {
 		faults_error(faults, state->pf,
-			"`devlink dev eswitch show pci/%s` names no mode, so the card has no rules that reach a VF: install iproute2 and the firmware of the card, or use \"next-hop\"",
+			"`devlink dev eswitch show pci/%s` names no mode, so the card has no rules that reach a VF: install the firmware of the card, or use \"next-hop\"",
 			state->pf);
 		return -ENOTSUP;
 	}

@@ -73,6 +73,7 @@ struct vf_state {
 	bool other_bound; /* a driver has one of the other VFs */
 	struct vf_user other_user; /* a process has one of the other VFs open */
 	enum vf_eswitch eswitch;
+	char eswitch_fault[160]; /* why devlink did not tell it; "": it did, or the card has no switchdev mode */
 	/* The VF. */
 	bool exists;
 	char vf[VF_PCI_MAX]; /* if it does not exist: the address that it will have */

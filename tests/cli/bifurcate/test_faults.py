@@ -132,8 +132,16 @@ def test_command_that_takes_too_long_is_killed(host):
     ("ixgbe", "ethtool", "exit 127", "ethtool: there is no such program: install the package ethtool"),
     ("ixgbe", "ethtool", "exit 1", "'ethtool --show-features eth1' failed"),
     ("ixgbe", "ethtool", "echo what", "rules: still ntuple of eth1 is off after 'ethtool --features eth1 ntuple on'"),
-    ("ice", "devlink", "exit 127", "names no mode, so the card has no rules that reach a VF: install iproute2"),
-    ("ice", "devlink", "echo {}", "names no mode, so the card has no rules that reach a VF: install iproute2"),
+    ("ice", "devlink", "exit 127", "eth1.conf: devlink: there is no such program: install the package iproute2"),
+    ("ice", "devlink", "echo {}", "names no mode, so the card has no rules that reach a VF: install the firmware of the card"),
+    ("ice", "devlink", "exit 1", "names no mode, so the card has no rules that reach a VF: install the firmware of the card"),
+    ("ice", "devlink", "kill -9 $$", "eth1.conf: devlink: 'devlink -j dev eswitch ...' failed: signal 9 ended it (Killed)"),
+    ("ice", "devlink", "exec sleep 600", "eth1.conf: devlink: 'devlink -j dev eswitch ...' failed: it did not end within 20 seconds, so it was killed"),
+    ("ice", "devlink", "printf '\\033[31m\\n'", "eth1.conf: devlink: it did not print JSON: '[' or '{' expected near '?'"),
+    ("ice", "devlink", "yes", "eth1.conf: devlink: 'devlink -j dev eswitch ...' failed: it printed more than 256 MB, so it was killed"),
+    ("igb", "ip", "kill -9 $$", "ip: 'ip -json link show ...' failed: signal 9 ended it (Killed)"),
+    ("ixgbe", "ethtool", "kill -9 $$", "ethtool: 'ethtool --show-features eth1' failed: signal 9 ended it (Killed)"),
+    ("ice", "tc", "kill -9 $$", "tc: 'tc -json qdisc show ...' failed: signal 9 ended it (Killed)"),
     ("ice", "tc", "exit 127", "tc: there is no such program: install the package iproute2"),
 ])
 def test_program_that_is_missing_or_prints_something_else(tmp_path, driver, program, script, expected):
@@ -142,6 +150,16 @@ def test_program_that_is_missing_or_prints_something_else(tmp_path, driver, prog
     host.table("203.0.113.10")
     host.program(program, script)
     assert expected in host.run(*APPLY, code=1)
+
+
+def test_undo_goes_on_without_devlink(tmp_path):
+    host = Host(tmp_path, "ixgbe")
+    host.conf(**CONF, steering="rules")
+    host.table("203.0.113.10")
+    host.run(*APPLY)
+    host.program("devlink", "kill -9 $$")
+    host.run("undo", "eth1")
+    assert not host.record()
 
 
 def test_vf_that_ip_does_not_list_is_not_changed_below_a_director(host):
