@@ -412,19 +412,27 @@ def test_a_full_disk(host):
         assert subprocess.run([CLI, "doctor", "--root", str(host.root)], stdout=full, check=False).returncode == 2
 
 
+def doctor_with_systemctl(host, script):
+    """The report about a host whose systemctl is a script, and whose /etc and /run are those of a mount namespace."""
+    host.write("programs/systemctl", f"#!/bin/sh\n{script}\n")
+    (host.root / "programs/systemctl").chmod(0o755)
+    start = (f"mount --bind {host.root}/etc /etc; mount -t tmpfs none /run && mkdir -p /run/systemd/system\n"
+             f"PATH={host.root}/programs:$PATH exec {CLI} doctor --json --file-prefix none")
+    done = subprocess.run(["unshare", "--mount", "sh", "-ec", start], capture_output=True, text=True, timeout=300, check=False)
+    assert done.stderr == ""
+    report = json.loads(done.stdout)
+    check_output("doctor", report)
+    return [each for each in report["findings"] if each["check"] == "units"]
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="mount namespaces need root")
 @pytest.mark.parametrize("active, expected", [("inactive", []), ("failed", ["it failed (exit-code), so the director finds no VF: journalctl -u glb-bifurcate@eth1.service -n 50 has the reason"])])
 def test_unit_of_a_vf_ends_when_it_is_done(host, active, expected):
     vf()(host)
     lines = {"LoadState": "loaded", "Result": "exit-code", "UnitFileState": "enabled", "NRestarts": "0", "NeedDaemonReload": "no"}
     text = "".join(f"{key}={value}\n" for key, value in lines.items())
-    host.write("programs/systemctl", f"#!/bin/sh\ncase $3 in glb-bifurcate*) echo ActiveState={active};; *) echo ActiveState=active;; esac\nprintf '%s' '{text}'\n")
-    (host.root / "programs/systemctl").chmod(0o755)
-    script = (f"mount --bind {host.root}/etc /etc; mount -t tmpfs none /run && mkdir -p /run/systemd/system\n"
-              f"PATH={host.root}/programs:$PATH exec {CLI} doctor --json --file-prefix none")
-    done = subprocess.run(["unshare", "--mount", "sh", "-ec", script], capture_output=True, text=True, timeout=60, check=False)
-    findings = json.loads(done.stdout)["findings"]
-    assert [each["text"] for each in findings if each["check"] == "units" and each["level"] != "ok"] == expected
+    script = f"case $3 in glb-bifurcate*) echo ActiveState={active};; *) echo ActiveState=active;; esac\nprintf '%s' '{text}'"
+    assert [each["text"] for each in doctor_with_systemctl(host, script) if each["level"] != "ok"] == expected
 
 
 STATES = {
@@ -435,28 +443,35 @@ STATES = {
     "restarted": ({"NRestarts": "7"}, ("warn", "had to restart it 7 times", None)),
     "edited": ({"NeedDaemonReload": "yes"}, ("warn", "its file was changed after systemd read it", "systemctl daemon-reload")),
     "not installed": ({"LoadState": "not-found"}, None),
+    "masked": ({"LoadState": "masked"}, ("warn", "it is masked, so it does not start with this host, and this host forwards nothing", "systemctl unmask glb-director.service")),
+    "broken": ({"LoadState": "bad-setting"}, ("fail", "systemd cannot load its file (bad-setting), so this host forwards nothing at the next start", None)),
     "no output": (None, None),
 }
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="mount namespaces need root")
 @pytest.mark.parametrize("state", STATES)
-def test_units_of_this_host(host, tmp_path, state):
-    """systemctl is a script, and /etc and /run are those of a mount namespace."""
+def test_units_of_this_host(host, state):
     shown, expected = STATES[state]
     lines = {"LoadState": "loaded", "ActiveState": "active", "Result": "success", "UnitFileState": "enabled", "NRestarts": "0", "NeedDaemonReload": "no", **(shown or {})}
     text = "".join(f"{key}={value}\n" for key, value in lines.items()) if shown is not None else ""
-    host.write("programs/systemctl", f"#!/bin/sh\nprintf '%s' '{text}'\n")
-    (host.root / "programs/systemctl").chmod(0o755)
-    script = (f"mount --bind {host.root}/etc /etc; mount -t tmpfs none /run && mkdir -p /run/systemd/system\n"
-              f"PATH={host.root}/programs:$PATH exec {CLI} doctor --json --file-prefix none")
-    done = subprocess.run(["unshare", "--mount", "sh", "-ec", script], capture_output=True, text=True, timeout=60, check=False)
-    assert done.stderr == ""
-    report = json.loads(done.stdout)
-    check_output("doctor", report)
-    found = [(each["level"], each["text"], each["command"]) for each in report["findings"] if each["check"] == "units" and each["level"] != "ok"]
+    found = [(each["level"], each["text"], each["command"]) for each in doctor_with_systemctl(host, f"printf '%s' '{text}'") if each["level"] != "ok"]
     if expected is None:
         assert found == []
         return
     ((level, said, command),) = found
     assert (level, command) == (expected[0], expected[2]) and expected[1] in said
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="mount namespaces need root")
+@pytest.mark.parametrize("script, expected", [
+    ("exec sleep 600", "systemctl: it did not end within 20 seconds, so it was killed"),
+    ("kill -9 $$", "systemctl: signal 9 ended it (Killed)"),
+    ("exit 127", "systemctl: there is no such program"),
+    ("exit 1", "systemctl: it ended with an error"),
+    ("echo what", "'systemctl show' printed no LoadState"),
+    ("exec yes", "systemctl: it printed more than 256 MB, so it was killed"),
+])
+def test_systemctl_that_tells_nothing(host, script, expected):
+    (text,) = [each["text"] for each in doctor_with_systemctl(host, script) if each["object"] == "glb-director.service"]
+    assert text == f"not known: {expected}"

@@ -83,6 +83,23 @@ static void report_state(struct doctor *doctor, const struct unit *unit, const c
 		doctor_ok(doctor, unit->name, "%s, %s", file, active);
 }
 
+/* Reports what `systemctl show` says of a unit that systemd has not loaded. */
+static void report_unloaded(struct doctor *doctor, const struct unit *unit, const char *load)
+{
+	if (!*load)
+		doctor_ok(doctor, unit->name, "not known: 'systemctl show' printed no LoadState");
+	else if (strcmp(load, "not-found") == 0)
+		doctor_ok(doctor, unit->name, "not needed: the unit is not installed");
+	else if (strcmp(load, "masked") == 0)
+		findings_add(&doctor->findings, FINDINGS_WARN, unit->name,
+			host_command("systemctl unmask %s", unit->name),
+			"it is masked, so it does not start with this host, and %s", unit->without);
+	else
+		findings_add(&doctor->findings, FINDINGS_FAIL, unit->name, NULL,
+			"systemd cannot load its file (%s), so %s at the next start: systemctl status %s has the reason",
+			load, unit->without, unit->name);
+}
+
 /* Asks systemd. */
 static void report_live(struct doctor *doctor, const struct unit *unit)
 {
@@ -97,7 +114,7 @@ static void report_live(struct doctor *doctor, const struct unit *unit)
 	if (error)
 		doctor_ok(doctor, unit->name, "not known: systemctl: %s", output_of_reason(error));
 	else if (strcmp(value_of(text, "LoadState", load), "loaded") != 0)
-		doctor_ok(doctor, unit->name, "not needed: the unit is not installed");
+		report_unloaded(doctor, unit, load);
 	else
 		report_state(doctor, unit, text);
 	free(text);
