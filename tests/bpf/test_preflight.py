@@ -199,7 +199,7 @@ FAULTS = [
     Fault("only SSH and ping are accepted", INPUT + "\n" + NO_POLICY + "\n" + KNOWN.replace("ct state established,related", "tcp dport { 22, 8000-9000 }") + "\n"
           + nft("add rule inet filter input iif lo accept", "add rule inet filter input meta l4proto { icmp, ipv6-icmp } accept",
                 "add rule inet filter input icmp type echo-request accept"), "fail", "firewall", None, "drops all packets"),
-    Fault("a rule drops", INPUT + "\n" + nft(f"add rule inet filter input ip daddr {{ 10.9.9.9, 10.10.0.0/16 }} drop"),
+    Fault("a rule drops", INPUT + "\n" + nft("add rule inet filter input ip daddr { 10.9.9.9, 10.10.0.0/16 } drop"),
           "fail", "firewall", VIP4, "chain input of the table inet filter drops all packets"),
     Fault("a prerouting chain drops one family", nft("add table ip6 x", "add chain ip6 x pre { type filter hook prerouting priority 0; policy drop; }"),
           "fail", "firewall", VIP6, "chain pre of the table ip6 x drops"),
@@ -271,7 +271,7 @@ def test_vips_of_the_configuration(proxy):
     proxy.conf.write_text(CONF + f'allow_to = ["{VIP4}", "10.10.10.11"];\n')
     (finding,) = proxy.check()
     assert (finding["level"], finding["check"], finding["object"]) == ("fail", "vips", "10.10.10.11")
-    proxy.conf.write_text(CONF + f'allow_to = ["10.10.10.0/24"];\n')
+    proxy.conf.write_text(CONF + 'allow_to = ["10.10.10.0/24"];\n')
     assert proxy.check() == []
     (finding,) = proxy.check("--vip", f"{VIP4},{VIP6}")
     assert (finding["level"], finding["check"], finding["object"]) == ("fail", "allow", VIP6)
