@@ -276,9 +276,18 @@ static void test_each_packet_of_a_medium_burst_counts_for_its_backend(void **sta
 		struct sample_weights weights = sample_burst(&sampler, burst % 2 ? SAMPLE_MANY : SAMPLE_FULL - 1);
 
 		assert_int_equal(weights.backend, 1);
+		assert_int_equal(weights.bind % SAMPLE_EVERY, 0);
 		for_binds += weights.bind;
 	}
 	assert_in_range(for_binds, 9500, 10500);
+}
+
+static void test_credit_is_limited(void **state)
+{
+	(void)state;
+	sample_begin(&sampler, 1);
+	sample_regain(&sampler);
+	assert_int_equal(sampler.credit, SAMPLE_CREDIT);
 }
 
 static int set_up(void **state)
@@ -310,6 +319,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bursts_are_sampled_at_random_intervals),
 		cmocka_unit_test(test_each_packet_of_a_medium_burst_counts_for_its_backend),
+		cmocka_unit_test(test_credit_is_limited),
 		cmocka_unit_test(test_a_packet_counts_for_the_first_bind_that_matches_it),
 		cmocka_unit_test(test_a_packet_without_ports_counts_for_the_first_bind_of_its_address),
 		cmocka_unit_test(test_a_packet_that_is_not_sent_counts_for_no_bind),

@@ -236,6 +236,33 @@ static void test_one_of_some_large_outboxes_counts_for_all(void **state)
 	assert_int_not_equal(counted(), forwarded);
 }
 
+/* Runs bursts that count exactly for backends, but are estimated for binds. */
+static void run_medium_bursts(void)
+{
+	static uint16_t found[MOST_FRAMES / QUEUE_BURST];
+	uint64_t forwarded, estimated;
+
+	for (unsigned i = 0; i < RTE_DIM(found); i++)
+		found[i] = SMALL;
+	run_bound(found, RTE_DIM(found), UINT32_MAX);
+	forwarded = taken_for[0] + taken_for[1];
+	estimated = count_rows_sum(&live.counts.binds, BIND_PACKETS, table_counts_bind(&live.counts, 0, 0));
+	assert_int_equal(counted(), forwarded);
+	assert_in_range(estimated, forwarded * 9 / 10, forwarded * 11 / 10);
+	assert_int_not_equal(estimated, forwarded);
+}
+
+static void test_packets_of_medium_bursts_are_estimated_for_their_bind(void **state)
+{
+	(void)state;
+	run_medium_bursts();
+	steering.exception_path = false;
+	v6_every = 3; /* these match no bind, so the others take the outbox */
+	run_medium_bursts();
+	v6_every = 0;
+	steering.exception_path = true;
+}
+
 static void test_tallies_are_settled_while_the_worker_runs(void **state)
 {
 	static uint16_t found[MOST_FRAMES / QUEUE_BURST];
@@ -327,6 +354,7 @@ int main(void)
 		cmocka_unit_test(test_a_table_is_not_settled_after_its_last_use),
 		cmocka_unit_test(test_frames_that_a_port_refuses_are_never_counted),
 		cmocka_unit_test(test_one_of_some_large_outboxes_counts_for_all),
+		cmocka_unit_test(test_packets_of_medium_bursts_are_estimated_for_their_bind),
 		cmocka_unit_test(test_tallies_are_settled_while_the_worker_runs),
 		cmocka_unit_test(test_the_first_large_bursts_and_small_ones_are_counted_exactly),
 		cmocka_unit_test(test_a_large_burst_is_counted_exactly_now_and_then),
