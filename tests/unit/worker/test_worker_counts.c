@@ -236,6 +236,20 @@ static void test_one_of_some_large_outboxes_counts_for_all(void **state)
 	assert_int_not_equal(counted(), forwarded);
 }
 
+static void test_too_big_replies_are_counted_for_no_backend(void **state)
+{
+	static const uint16_t found[] = {SMALL, 0};
+	struct steering_config before = steering;
+
+	(void)state;
+	steering.outbound_mtu = SENT_SIZE - NET_ETHERNET_SIZE - 1;
+	steering.send_too_big = steering.reply_without_df = true;
+	run_bound(found, RTE_DIM(found), UINT32_MAX);
+	steering = before;
+	assert_in_range(worker.counters.verdicts[VERDICT_ANSWERED_TOO_BIG], 1, SMALL);
+	assert_int_equal(counted(), 0);
+}
+
 /* Runs bursts that count exactly for backends, but are estimated for binds. */
 static void run_medium_bursts(void)
 {
@@ -354,6 +368,7 @@ int main(void)
 		cmocka_unit_test(test_a_table_is_not_settled_after_its_last_use),
 		cmocka_unit_test(test_frames_that_a_port_refuses_are_never_counted),
 		cmocka_unit_test(test_one_of_some_large_outboxes_counts_for_all),
+		cmocka_unit_test(test_too_big_replies_are_counted_for_no_backend),
 		cmocka_unit_test(test_packets_of_medium_bursts_are_estimated_for_their_bind),
 		cmocka_unit_test(test_tallies_are_settled_while_the_worker_runs),
 		cmocka_unit_test(test_the_first_large_bursts_and_small_ones_are_counted_exactly),
