@@ -46,10 +46,15 @@ static uint32_t run_paths(struct worker *worker)
 }
 
 /*
- * Returns whether there are no new orders. Otherwise a port may be parked, and its interrupts may not be used any more:
- * follow_orders() switches off those of the other ports.
+ * After run_paths() has reported a quiescent state, orders may have come: then a port may be parked, and the worker may not use it. The
+ * answer holds until the next quiescent state, because the thread that gives an order waits for that one.
  */
-static bool sleep_until_packets(struct worker *worker, bool armed)
+static bool has_new_orders(const struct worker *worker)
+{
+	return worker_shared_orders(worker->shared) != worker->orders;
+}
+
+static void sleep_until_packets(struct worker *worker, bool armed)
 {
 	struct rte_rcu_qsbr *qsbr = worker->shared->qsbr;
 	bool woken;
@@ -60,19 +65,16 @@ static bool sleep_until_packets(struct worker *worker, bool armed)
 	rte_rcu_qsbr_thread_online(qsbr, worker->index);
 	poll_gaps_skip(&worker->gaps, rte_rdtsc());
 	sample_rest(&worker->sampler);
-	if (worker_shared_orders(worker->shared) != worker->orders)
-		return false;
-	if (armed && !woken && run_paths(worker))
+	if (armed && !woken && !has_new_orders(worker) && run_paths(worker))
 		idle_missed(&worker->idle);
-	return true;
 }
 
 static void sleep_if_drained(struct worker *worker)
 {
-	bool armed, same = true;
+	bool armed;
 
 	doorbell_announce(&worker->idle.bell);
-	if (!is_drained(worker)) {
+	if (has_new_orders(worker) || !is_drained(worker)) {
 		doorbell_withdraw(&worker->idle.bell);
 		return;
 	}
@@ -81,9 +83,10 @@ static void sleep_if_drained(struct worker *worker)
 		doorbell_withdraw(&worker->idle.bell);
 		worker->idle.empty_iterations = 0;
 	} else {
-		same = sleep_until_packets(worker, armed);
+		sleep_until_packets(worker, armed);
 	}
-	if (same)
+	/* After an order, follow_orders() switches off the interrupts of the ports that are not parked. */
+	if (!has_new_orders(worker))
 		idle_disarm(&worker->idle);
 }
 

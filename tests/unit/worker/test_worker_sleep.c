@@ -5,15 +5,21 @@
 static int card = -1; /* eventfd of the interrupt */
 static struct idle_source source;
 
+static unsigned switched_on, switched_off;
+static bool parks_when_armed;
+
 int rte_eth_dev_rx_intr_enable(uint16_t port, uint16_t queue)
 {
 	(void)port, (void)queue;
+	switched_on++;
+	shared.parked[PORT] |= parks_when_armed;
 	return 0;
 }
 
 int rte_eth_dev_rx_intr_disable(uint16_t port, uint16_t queue)
 {
 	(void)port, (void)queue;
+	switched_off++;
 	return 0;
 }
 
@@ -24,6 +30,8 @@ static int open_idle(void **state)
 	source = (struct idle_source){.fd = card, .is_interrupt = true};
 	path.source = &source;
 	worker.active_count = 0;
+	switched_on = switched_off = 0;
+	parks_when_armed = shared.parked[PORT] = false;
 	return idle_open(&worker.idle, true);
 }
 
@@ -117,6 +125,29 @@ static void test_a_reset_takes_no_trust_away(void **state)
 	assert_false(idle_arm(&worker.idle));
 }
 
+/* The order comes with the last poll, before the worker reports the quiescent state that the order waits for. */
+static void test_a_port_that_may_be_parked_is_not_used_before_the_sleep(void **state)
+{
+	static const uint16_t found[IDLE_EMPTY_ITERATIONS + 2];
+
+	(void)state;
+	run_worker(found, IDLE_EMPTY_ITERATIONS + 1);
+	assert_int_equal(polls_done, polls);
+	assert_int_equal(switched_on, 0);
+}
+
+static void test_interrupts_of_a_port_that_may_be_parked_are_not_switched_off(void **state)
+{
+	static const uint16_t found[] = {[IDLE_EMPTY_ITERATIONS + 1] = 1};
+
+	(void)state;
+	parks_when_armed = true;
+	run_worker(found, RTE_DIM(found));
+	assert_int_equal(switched_on, 1);
+	assert_int_equal(switched_off, 0);
+	shared.parked[PORT] = false;
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_idle, close_idle)
@@ -125,6 +156,8 @@ int main(void)
 		TEST(test_a_port_that_was_reset_has_one_more_chance_to_send_interrupts),
 		TEST(test_interrupts_that_a_reset_has_mended_are_trusted_as_before),
 		TEST(test_a_reset_takes_no_trust_away),
+		TEST(test_a_port_that_may_be_parked_is_not_used_before_the_sleep),
+		TEST(test_interrupts_of_a_port_that_may_be_parked_are_not_switched_off),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
