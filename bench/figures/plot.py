@@ -20,7 +20,7 @@ PATH_NAMES = {
     "avx2": "AVX2",
     "avx512": "AVX-512",
 }
-BAR, GAP, LEFT, WIDTH = 9, 14, 230, 620
+BAR, GAP, LEFT, WIDTH = 9, 14, 260, 590
 
 
 def title(row):
