@@ -266,7 +266,7 @@ FAULTS = [
     Fault("no hugepages", write("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "0"), "fail", "hugepages", "", "no hugepages are reserved", command="sysctl -w vm.nr_hugepages=512"),
     Fault("fewer hugepages than -m", eal(EAL + " -m 2048"), "fail", "hugepages", "", "-m asks for 2048 MB"),
     Fault("no hugetlbfs", write("proc/mounts", "proc /proc proc rw 0 0"), "fail", "hugepages", "/dev/hugepages", "no hugetlbfs is mounted", command="mount -t hugetlbfs"),
-    Fault("no hugepages on the node of the card", write("sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages", "0"), "warn", "hugepages", VF, "NUMA node 0 has no hugepages", mends=True),
+    Fault("no hugepages on the node of the card", write("sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages", "0"), "warn", "hugepages", VF, "NUMA node 0 of the card has no hugepages", mends=True),
     Fault("a card without hugepages", eal(EAL + " --no-huge"), "warn", "hugepages", "", "has --no-huge"),
     Fault("an lcore without CPU", eal(f"-l 1-3,16 -a {VF}"), "fail", "cpus", "16", "no such CPU online"),
     Fault("two lcores share a CPU", eal(f"--lcores=1@1,2@2,3@2 -a {VF}"), "warn", "cpus", "2", "lcores 2 and 3 share this CPU"),
@@ -314,6 +314,66 @@ def test_a_fault_has_exactly_its_finding(host, fault):
     if fault.mends:
         host.shell(finding["command"])
         assert host.doctor() == []
+
+
+MANY = 64
+MORE_VFS = [f"0000:3b:02.{n}" for n in range(1, 6)]
+
+
+def many_tables(**last):
+    """64 tables; `last`: keys of the last one. No bind is of two tables."""
+    def plant(host):
+        names = ["web", "shop", "mail", *(f"t{n}" for n in range(3, MANY))]
+        host.tables(*(table(name, binds=[{"ip": f"10.10.11.{n}", "proto": "tcp", "port": 80}], **(last if n == MANY - 1 else {})) for n, name in enumerate(names)))
+    return plant
+
+
+def more_vfs(host):
+    """Five more VFs of the same PF. The first one has a driver and a group already."""
+    for name in MORE_VFS:
+        shutil.copytree(host.root / f"sys/bus/pci/devices/{VF}", host.root / f"sys/bus/pci/devices/{name}", symlinks=True)
+        host.link(f"sys/kernel/iommu_groups/42/devices/{name}", f"../../../../bus/pci/devices/{name}")
+    host.eal("-l 1-3 " + " ".join(f"-a {name}" for name in [VF, *MORE_VFS]))
+
+
+def no_groups(host):
+    for name in [VF, *MORE_VFS]:
+        host.remove(f"sys/bus/pci/devices/{name}/iommu_group")
+
+
+ALL_VFS = f"{VF}, {MORE_VFS[0]}, {MORE_VFS[1]} and 3 more"
+ONCE = {
+    "all tables need the same MTU": (several(conf(outbound_mtu=1500), many_tables()), [("warn", "mtu", "web, shop, mail and 61 more")], "need 1540 with their outer headers"),
+    "one table needs more than the others": (several(conf(outbound_mtu=1500), many_tables(hops=4)),
+                                             [("warn", "mtu", "web, shop, mail and 60 more"), ("warn", "mtu", "t63")], "need 1540 with their outer headers"),
+    "three tables": (several(conf(outbound_mtu=1500), lambda host: host.tables(*(table(name, binds=[{"ip": f"10.10.11.{n}", "proto": "tcp", "port": 80}]) for n, name in enumerate("abc")))),
+                     [("warn", "mtu", "a, b, c")], "need 1540 with their outer headers"),
+    "long names": (several(conf(outbound_mtu=1500), lambda host: host.tables(*(table(name * 255, binds=[{"ip": f"10.10.11.{n}", "proto": "tcp", "port": 80}]) for n, name in enumerate("abcd")))),
+                   [("warn", "mtu", f"{'a' * 255}, {'b' * 255}, {'c' * 255} and 1 more")], "need 1540 with their outer headers"),
+    "no table has a route": (several(many_tables(), write("proc/net/route", NO_DEFAULT_ROUTE)),
+                             [("fail", "next_hops", "192.168.50.1")], "no route to this proxy, nor to a proxy of 63 other tables, so its packets are dropped"),
+    "VFs of one PF": (several(more_vfs, write("sys/class/net/eth1/mtu", "1500")), [("fail", "mtu", "eth1")], "less than outbound_mtu (1600)"),
+    "VFs of one NUMA node": (several(more_vfs, write("sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages", "0")),
+                             [("warn", "hugepages", ALL_VFS)], "NUMA node 0 of the card has no hugepages"),
+    "VFs without IOMMU": (several(more_vfs, no_groups), [("fail", "iommu", ALL_VFS)], "the card has no IOMMU group"),
+    "VFs with VFIO without IOMMU": (several(more_vfs, no_groups, write("sys/module/vfio/parameters/enable_unsafe_noiommu_mode", "Y")),
+                                    [("warn", "iommu", ALL_VFS)], "CAP_SYS_RAWIO"),
+}
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_what_many_have_in_common_is_one_finding(host, name):
+    plant, expected, text = ONCE[name]
+    plant(host)
+    findings = host.doctor()
+    assert [(each["level"], each["check"], each["object"]) for each in findings] == expected
+    assert text in findings[0]["text"]
+
+
+def test_many_tables_with_room_are_one_line(host):
+    many_tables()(host)
+    assert host.doctor() == []
+    assert run("doctor", "--root", host.root).stdout.count("mtu: ") == 1
 
 
 def unhealthy(host):

@@ -2,10 +2,13 @@
 #include "cli/doctor/doctor.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/doctor/fleet/fleet.h"
 #include "common/text.h"
+
+#define MAX_NAMED 3 /* objects of one finding */
 
 /* In the order in which they are printed. docs/reference/doctor.md lists them, too. */
 static const struct {
@@ -52,6 +55,17 @@ void doctor_ok(struct doctor *doctor, const char *object, const char *format, ..
 	va_start(args, format);
 	findings_vadd(&doctor->findings, FINDINGS_OK, object, NULL, format, args);
 	va_end(args);
+}
+
+void doctor_objects_add(struct doctor_objects *objects, const char *name)
+{
+	char *end = objects->text + objects->named;
+	size_t room = sizeof(objects->text) - objects->named;
+
+	if (objects->count++ < MAX_NAMED)
+		objects->named += (size_t)snprintf(end, room, "%s%.255s", objects->named ? ", " : "", name);
+	else
+		snprintf(end, room, " and %u more", objects->count - MAX_NAMED);
 }
 
 void doctor_not_needed(struct doctor *doctor, const char *why)

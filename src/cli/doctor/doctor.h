@@ -66,6 +66,14 @@ const char *doctor_ignored_argument(const struct doctor *doctor, const char **wh
 /* Writes the CPUs of the lcores that forward, without those that this host does not have. */
 void doctor_worker_cpus(const struct doctor *doctor, cpu_set_t *cpus);
 
+/* The objects of one finding: the first ones by name, and the number of the others. All zeros: none. */
+struct doctor_objects {
+	char text[1024]; /* "web", or "web, shop, mail and 61 more" */
+	unsigned count;
+	size_t named; /* bytes of the text that are names */
+};
+void doctor_objects_add(struct doctor_objects *objects, const char *name);
+
 /* Add a finding of the level FINDINGS_OK; and one that says why the check does not apply. */
 void doctor_ok(struct doctor *doctor, const char *object, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void doctor_not_needed(struct doctor *doctor, const char *why);

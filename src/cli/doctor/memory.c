@@ -20,22 +20,39 @@ static bool is_mounted(const struct doctor *doctor)
 	return found;
 }
 
-/* Adds a finding if the memory of a port's node has no hugepages. Returns whether it did. */
-static bool report_node(struct doctor *doctor, const struct eal_args_port *port)
+/* Returns the NUMA node of a card, or -1. */
+static long node_of(const struct doctor *doctor, const struct eal_args_port *port)
 {
-	char folder[128];
-	const char *command;
 	long node = -1;
 
-	if (!port->pci || !host_number(host_path(&doctor->host, "/sys/bus/pci/devices/%s/numa_node", port->name), &node) ||
-		node < 0)
+	return port->pci && host_number(host_path(&doctor->host, "/sys/bus/pci/devices/%s/numa_node", port->name), &node)
+		       ? node
+		       : -1;
+}
+
+/* Adds one finding for all cards of a node without hugepages, if this is the first of them. Returns whether it did. */
+static bool report_node(struct doctor *doctor, size_t first)
+{
+	long node = node_of(doctor, &doctor->eal.ports[first]);
+	struct doctor_objects cards = {0};
+	const char *command;
+	char folder[128];
+
+	if (node < 0)
 		return false;
 	snprintf(folder, sizeof(folder), "/sys/devices/system/node/node%ld/hugepages", node);
 	if (!host_exists(host_path(&doctor->host, "%s", folder)) || hugepages_count(&doctor->host, folder).total_kb)
 		return false;
+	for (size_t i = 0; i < doctor->eal.port_count; i++) {
+		if (node_of(doctor, &doctor->eal.ports[i]) != node)
+			continue;
+		if (i < first)
+			return false;
+		doctor_objects_add(&cards, doctor->eal.ports[i].name);
+	}
 	command = host_command("echo 512 > %s", host_path(&doctor->host, "%s/hugepages-2048kB/nr_hugepages", folder));
-	findings_add(&doctor->findings, FINDINGS_WARN, port->name, command,
-		"its NUMA node %ld has no hugepages, so every frame is in memory of another node", node);
+	findings_add(&doctor->findings, FINDINGS_WARN, cards.text, command,
+		"NUMA node %ld of the card has no hugepages, so every frame is in memory of another node", node);
 	return true;
 }
 
@@ -59,7 +76,7 @@ static void report_pages(struct doctor *doctor, const struct hugepages *pages)
 			"no hugetlbfs is mounted, so the director does not start");
 	else {
 		for (size_t i = 0; i < doctor->eal.port_count; i++)
-			reported |= report_node(doctor, &doctor->eal.ports[i]);
+			reported |= report_node(doctor, i);
 		if (!reported)
 			doctor_ok(doctor, "", "%ld MB are reserved, %ld MB of them are free", pages->total_kb / 1024,
 				pages->unused_kb / 1024);

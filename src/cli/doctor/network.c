@@ -7,6 +7,7 @@
 #include "cli/doctor/doctor.h"
 #include "program/host/interface.h"
 #include "cli/live/snapshot.h"
+#include "common/text.h"
 #include "gue/gue_wire.h"
 
 #define CLIENT_MTU 1500 /* bytes, the largest packet of most clients */
@@ -20,15 +21,27 @@ static bool limiting_interface(const struct doctor *doctor, const struct eal_arg
 	return *name;
 }
 
+/* Returns whether a port before this one has the same limit. */
+static bool is_limited_before(const struct doctor *doctor, size_t index, const char *name)
+{
+	char other[HOST_ENTRY_MAX];
+
+	for (size_t i = 0; i < index; i++)
+		if (limiting_interface(doctor, &doctor->eal.ports[i], other) && strcmp(name, other) == 0)
+			return true;
+	return false;
+}
+
 /* Returns whether a finding was added. */
-static bool report_port_mtu(struct doctor *doctor, const struct eal_args_port *port)
+static bool report_port_mtu(struct doctor *doctor, size_t index)
 {
 	uint16_t wanted = doctor->conf.steering.outbound_mtu;
 	struct interface interface;
 	char name[HOST_ENTRY_MAX];
 
-	if (!limiting_interface(doctor, port, name) || !interface_read(&doctor->host, name, &interface) ||
-		interface.mtu >= wanted)
+	if (!limiting_interface(doctor, &doctor->eal.ports[index], name) ||
+		!interface_read(&doctor->host, name, &interface) || interface.mtu >= wanted ||
+		is_limited_before(doctor, index, name))
 		return false;
 	findings_add(&doctor->findings, FINDINGS_FAIL, name, host_command("ip link set dev %s mtu %u", name, wanted),
 		"its MTU of %u is less than outbound_mtu (%u), so packets of large uploads are lost", interface.mtu,
@@ -36,17 +49,32 @@ static bool report_port_mtu(struct doctor *doctor, const struct eal_args_port *p
 	return true;
 }
 
-/* Returns whether a finding was added. */
-static bool report_overhead(struct doctor *doctor, uint32_t index)
+/* Returns the size of the largest packet of most clients with the outer headers of the table. */
+static unsigned needed_mtu(const struct doctor *doctor, uint32_t index)
+{
+	unsigned hops = doctor->table.tables[index].hops * (doctor->conf.steering.alt_hash_fields ? 2 : 1);
+
+	return CLIENT_MTU + GUE_OUTER_SIZE(hops - 1);
+}
+
+/* Adds one finding for all tables that need this MTU, if this is the first of them. Returns whether it did. */
+static bool report_overhead(struct doctor *doctor, uint32_t first)
 {
 	const struct steering_config *steering = &doctor->conf.steering;
-	unsigned hops = doctor->table.tables[index].hops * (steering->alt_hash_fields ? 2 : 1);
-	unsigned needed = CLIENT_MTU + GUE_OUTER_SIZE(hops - 1);
+	unsigned needed = needed_mtu(doctor, first);
+	struct doctor_objects tables = {0};
 	char label[16];
 
 	if (steering->outbound_mtu >= needed || steering->send_too_big)
 		return false;
-	findings_add(&doctor->findings, FINDINGS_WARN, table_label(&doctor->table, index, label), NULL,
+	for (uint32_t i = 0; i < doctor->table.count; i++) {
+		if (needed_mtu(doctor, i) != needed)
+			continue;
+		if (i < first)
+			return false;
+		doctor_objects_add(&tables, table_label(&doctor->table, i, label));
+	}
+	findings_add(&doctor->findings, FINDINGS_WARN, tables.text, NULL,
 		"packets of %u bytes need %u with their outer headers, and outbound_mtu is %u, so large uploads can hang: raise the MTU of the network and outbound_mtu, or set send_icmp_too_big = true and advmss on the proxies",
 		CLIENT_MTU, needed, steering->outbound_mtu);
 	return true;
@@ -61,7 +89,7 @@ void doctor_mtu(struct doctor *doctor)
 		return;
 	}
 	for (size_t i = 0; i < doctor->eal.port_count; i++)
-		reported |= report_port_mtu(doctor, &doctor->eal.ports[i]);
+		reported |= report_port_mtu(doctor, i);
 	for (uint32_t i = 0; i < doctor->table.count; i++)
 		reported |= report_overhead(doctor, i);
 	if (!reported)
@@ -151,28 +179,46 @@ static bool has_route(const struct doctor *doctor, uint32_t address)
 	return found;
 }
 
-/* Returns whether a finding was added. */
-static bool report_route(struct doctor *doctor, const struct table *table)
+/* Returns the first proxy of the table without a route, or NULL. */
+static const struct table_backend *without_route(const struct doctor *doctor, const struct table *table)
 {
 	for (uint32_t i = 0; i < table->backend_count; i++) {
 		const struct table_backend *backend = &table->backends[i];
-		char text[NETADDR_TEXT_MAX];
 		uint32_t address;
 
 		memcpy(&address, backend->addr.bytes, sizeof(address));
-		if (backend->addr.family != NETADDR_V4 || backend->state == TABLE_INACTIVE || has_route(doctor, address))
-			continue;
-		findings_add(&doctor->findings, FINDINGS_FAIL, netaddr_format(&backend->addr, text), NULL,
-			"the kernel has no route to this proxy, so its packets are dropped: add one (ip route), or see the routing daemon");
-		return true;
+		if (backend->addr.family == NETADDR_V4 && backend->state != TABLE_INACTIVE && !has_route(doctor, address))
+			return backend;
 	}
-	return false;
+	return NULL;
+}
+
+static void check_routes(struct doctor *doctor)
+{
+	const struct table_backend *first = NULL;
+	char text[NETADDR_TEXT_MAX], others[64] = "";
+	uint32_t tables = 0;
+
+	for (uint32_t i = 0; i < doctor->table.count; i++) {
+		const struct table_backend *backend = without_route(doctor, &doctor->table.tables[i]);
+
+		tables += backend != NULL;
+		first = first ? first : backend;
+	}
+	if (!first) {
+		doctor_ok(doctor, "", "the kernel has a route to every proxy");
+		return;
+	}
+	if (tables > 1)
+		snprintf(others, sizeof(others), ", nor to a proxy of %u other table%s", tables - 1,
+			text_plural(tables - 1));
+	findings_add(&doctor->findings, FINDINGS_FAIL, netaddr_format(&first->addr, text), NULL,
+		"the kernel has no route to this proxy%s, so its packets are dropped: add one (ip route), or see the routing daemon",
+		others);
 }
 
 void doctor_next_hops(struct doctor *doctor)
 {
-	bool reported = false;
-
 	if (doctor->running) {
 		check_live_next_hops(doctor);
 		return;
@@ -191,8 +237,5 @@ void doctor_next_hops(struct doctor *doctor)
 		doctor_ok(doctor, "", "not known: there is no /proc/net/route");
 		return;
 	}
-	for (uint32_t i = 0; i < doctor->table.count; i++)
-		reported |= report_route(doctor, &doctor->table.tables[i]);
-	if (!reported)
-		doctor_ok(doctor, "", "the kernel has a route to every proxy");
+	check_routes(doctor);
 }

@@ -83,7 +83,8 @@ static bool is_mellanox(const struct doctor *doctor, const struct eal_args_port 
 	return host_line(pci(doctor, port, "vendor"), vendor) && strcmp(vendor, MELLANOX_ID) == 0;
 }
 
-static void report_no_iommu(struct doctor *doctor, const struct eal_args_port *port)
+/* Adds one finding for all cards without an IOMMU group. */
+static void report_no_iommu(struct doctor *doctor, const char *cards)
 {
 	char mode[HOST_LINE_MAX], line[HOST_LINE_MAX], value[HOST_ENTRY_MAX];
 	const char *command;
@@ -91,7 +92,7 @@ static void report_no_iommu(struct doctor *doctor, const struct eal_args_port *p
 
 	host_line(host_path(&doctor->host, "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode"), mode);
 	if (strcmp(mode, "Y") == 0) {
-		findings_add(&doctor->findings, FINDINGS_WARN, port->name, NULL,
+		findings_add(&doctor->findings, FINDINGS_WARN, cards, NULL,
 			"VFIO works without IOMMU, so the card can write to all memory of this host, and the unit needs CAP_SYS_RAWIO and CAP_SYS_ADMIN: enable VT-d or AMD-Vi in the firmware");
 		return;
 	}
@@ -100,9 +101,9 @@ static void report_no_iommu(struct doctor *doctor, const struct eal_args_port *p
 	given |= *argument(line, "iommu", value) && strcmp(value, "off") != 0;
 	command = host_command("sed -i 's/^GRUB_CMDLINE_LINUX=\"/&intel_iommu=on iommu=pt /' %s && update-grub",
 		host_path(&doctor->host, "/etc/default/grub"));
-	findings_add(&doctor->findings, FINDINGS_FAIL, port->name, given ? NULL : command,
-		given ? "it has no IOMMU group although the kernel's command line asks for one, so vfio-pci refuses it: enable VT-d or AMD-Vi in the firmware"
-		      : "it has no IOMMU group, so vfio-pci refuses it: also enable VT-d or AMD-Vi in the firmware, and restart this host");
+	findings_add(&doctor->findings, FINDINGS_FAIL, cards, given ? NULL : command,
+		given ? "the card has no IOMMU group although the kernel's command line asks for one, so vfio-pci refuses it: enable VT-d or AMD-Vi in the firmware"
+		      : "the card has no IOMMU group, so vfio-pci refuses it: also enable VT-d or AMD-Vi in the firmware, and restart this host");
 }
 
 /* What is in the IOMMU group of a port. */
@@ -129,13 +130,14 @@ static void check_member(void *context, const char *name)
 	group->reported = true;
 }
 
-static void check_iommu_of(struct doctor *doctor, const struct eal_args_port *port)
+/* Adds the card to `without` if it has no group. */
+static void check_iommu_of(struct doctor *doctor, const struct eal_args_port *port, struct doctor_objects *without)
 {
 	struct group group = {.doctor = doctor, .port = port};
 	const char *device;
 
 	if (!host_link(pci(doctor, port, "iommu_group"), group.number)) {
-		report_no_iommu(doctor, port);
+		doctor_objects_add(without, port->name);
 		return;
 	}
 	host_each(pci(doctor, port, "iommu_group/devices"), check_member, &group);
@@ -150,6 +152,8 @@ static void check_iommu_of(struct doctor *doctor, const struct eal_args_port *po
 
 void doctor_iommu(struct doctor *doctor)
 {
+	struct doctor_objects without = {0};
+
 	if (!doctor_has_pci(doctor))
 		doctor_not_needed(doctor, NO_PCI);
 	for (size_t i = 0; i < doctor->eal.port_count; i++) {
@@ -161,8 +165,10 @@ void doctor_iommu(struct doctor *doctor)
 			doctor_ok(doctor, port->name,
 				"not needed: DPDK drives this card through the kernel's mlx driver");
 		else
-			check_iommu_of(doctor, port);
+			check_iommu_of(doctor, port, &without);
 	}
+	if (without.count)
+		report_no_iommu(doctor, without.text);
 }
 
 /* A card that could have VFs and has none. */
