@@ -30,7 +30,7 @@ from lab.fleet import Fleet
 from lab.tools import COMMAND, LabError, check_tools
 from lab.topology import MAX_DIRECTORS, MAX_PROXIES, MONITOR, Shape
 
-DEMO_NAME = "main"
+NAME_VARIABLE = "GLB_LAB_NAME"  # environment variable: the name of the lab, unless --name gives it
 
 
 def number(least, most):
@@ -48,6 +48,14 @@ def lab_name(text):
     if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", text):
         raise argparse.ArgumentTypeError(f"'{text}' is not a name of 1 to 64 letters, digits, '_', '.' or '-'")
     return text
+
+
+def usual_name():
+    """The name of the lab if no option gives one."""
+    try:
+        return lab_name(os.environ.get(NAME_VARIABLE) or "main")
+    except argparse.ArgumentTypeError as error:
+        raise LabError(f"{NAME_VARIABLE}: {error}") from None
 
 
 def add_shape(parser):
@@ -88,7 +96,7 @@ def parse(argv):
     run = command("exec", do_exec)
     carry = command("forward", do_forward)
     for each in (up, command("down", do_down), command("status", do_status), shell, run, carry):
-        each.add_argument("--name", default="main", type=lab_name, help="name of the lab, `main` unless given")
+        each.add_argument("--name", default=usual_name(), type=lab_name, help=f"name of the lab; without it ${NAME_VARIABLE}, or `main`")
     for each in (shell, run, carry):
         each.add_argument("host")
     carry.add_argument("port", type=number(1, 65535), metavar="PORT", help="TCP port on 127.0.0.1 of the host")
@@ -126,7 +134,7 @@ def do_up(arguments):
     print(f"up: {', '.join(hosts)}")
     show_pages(arguments.name, "director-1", arguments.healthcheck)
     if arguments.metrics:
-        name = f" --name {arguments.name}" if arguments.name != DEMO_NAME else ""
+        name = f" --name {arguments.name}" if arguments.name != usual_name() else ""
         print(f"Prometheus: run `{COMMAND} forward{name} {MONITOR.name} {monitor.PORT}`, and open http://127.0.0.1:{monitor.PORT}/alerts in a browser")
 
 
@@ -149,9 +157,9 @@ def in_capsule_up(arguments):
 def do_demo(arguments):
     if not arguments.keep:
         return subprocess.run(capsule.dying_with_us(capsule.capsule_argv(capsule.self_argv("_demo")))).returncode
-    if not capsule.launch(DEMO_NAME, capsule.self_argv("_demo"), f"run {COMMAND} down"):
+    if not capsule.launch(usual_name(), capsule.self_argv("_demo"), f"run {COMMAND} down"):
         return 1
-    show_pages(DEMO_NAME, demo.LEFT, healthcheck=True)
+    show_pages(usual_name(), demo.LEFT, healthcheck=True)
     return 0
 
 
@@ -261,11 +269,10 @@ INSIDE = {"_up": in_capsule_up, "_demo": in_capsule_demo, "_scenario": in_capsul
 
 def main():
     inside = len(sys.argv) > 1 and sys.argv[1] in INSIDE
-    arguments = (parse_inside if inside else parse)(sys.argv[1:])
-    if arguments.function is not do_list and os.geteuid() != 0:
-        print("lab: network namespaces need root: run this command as root", file=sys.stderr)
-        return 1
     try:
+        arguments = (parse_inside if inside else parse)(sys.argv[1:])
+        if arguments.function is not do_list and os.geteuid() != 0:
+            raise LabError("network namespaces need root: run this command as root")
         if arguments.function in (do_up, do_demo, do_scenario):
             check_tools()
         return arguments.function(arguments) or 0

@@ -16,8 +16,15 @@ UP_S = 60  # limit for the start of a lab
 END_S = 5  # limit for the end of killed processes; less than the duration of a scenario or the demo
 
 
+def new_mark():
+    return str(uuid.uuid4())
+
+
+NAME = os.environ.get("GLB_TEST_LAB") or new_mark()  # of labs without --name. script/test sets it, and ends the lab of a leg that it ends
+
+
 def environment(mark=""):
-    return {**os.environ, "GLB_BUILD": str(BUILD), MARK: mark}
+    return {**os.environ, "GLB_BUILD": str(BUILD), "GLB_LAB_NAME": NAME, MARK: mark}
 
 
 def lab(*arguments, mark="", timeout=200):
@@ -33,10 +40,6 @@ def words(lines):
     """The part of the output that is the same in each run. ECMP decides which proxy answers, or that none does."""
     text = " ".join(re.sub(r"[\d.]+", "N", line) for line in lines)
     return re.sub(r"(proxy-N|no answer)( (proxy-N|no answer))*", "ANSWERS", re.sub(r" +", " ", text))
-
-
-def new_mark():
-    return str(uuid.uuid4())
 
 
 def started_by(mark):

@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 import pytest
-from lab_process import DEMO, assert_nothing_left, environment, lab, new_mark, start, wait_for_process
+from lab_process import DEMO, NAME, assert_nothing_left, environment, lab, new_mark, start, wait_for_process
 from support.pages import block
 from support.tree import TREE
 
@@ -96,7 +96,7 @@ def test_keep_leaves_the_lab_up():
             assert text == what and " on director-2</title>" in page and 'id="end"' in page
         assert "lab/lab shell proxy-1" in done.stdout
         again = subprocess.run([DEMO, "--keep"], env=environment(mark), capture_output=True, text=True)
-        assert (again.returncode, again.stderr) == (1, "lab: lab 'main' is already up: run lab/lab down\n")
+        assert (again.returncode, again.stderr) == (1, f"lab: lab '{NAME}' is already up: run lab/lab down\n")
         status = lab("status").stdout
         assert re.search(r"director-1 .* not running", status) and re.search(r"director-2 .* forwarded [1-9]", status)
         assert lab("exec", "client", "curl", "-s", "http://203.0.113.10/").stdout.startswith("proxy-")

@@ -2,10 +2,11 @@
 """Compares the pages that walk through a lab with the output of their commands. To update a page:
 PYTHONPATH=.:tests python3 tests/lab/test_tutorial.py docs/tutorial/lab.md
 
-The test runs the blocks marked `lab` in order, at the top of the tree. Lines after `$ ` and `> ` are commands, the other lines are
-their output. Numbers differ from run to run, and so do the proxies that answer, so only the words are compared.
+The test runs the blocks marked `lab` in order, in a temporary folder with a link to lab/. Lines after `$ ` and `> ` are commands,
+the other lines are their output. Numbers differ from run to run, and so do the proxies that answer, so only the words are compared.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -22,11 +23,11 @@ PAGES = [
 ]
 
 
-def run(script):
+def run(script, folder):
     # A file, because programs in the background would hold a pipe open.
     with tempfile.TemporaryFile("w+") as output:
         subprocess.run(
-            ["bash", "-c", script], cwd=TREE, env=environment(), stdin=subprocess.DEVNULL, stdout=output,
+            ["bash", "-c", script], cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=output,
             stderr=subprocess.STDOUT, timeout=100)
         output.seek(0)
         return output.read().splitlines()
@@ -34,11 +35,12 @@ def run(script):
 
 def runs(page, mark):
     """[[(command, shown output, printed output)]] of the blocks."""
-    try:
-        return [[(command, shown, run(command)) for command, shown in commands(block)] for block in marked(page, mark)]
-    finally:
-        lab("down")
-        (TREE / "result.json").unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(TREE / "lab", f"{folder}/lab")
+        try:
+            return [[(command, shown, run(command, folder)) for command, shown in commands(block)] for block in marked(page, mark)]
+        finally:
+            lab("down")
 
 
 @pytest.mark.parametrize("page, mark", PAGES)
