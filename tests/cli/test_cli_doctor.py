@@ -123,7 +123,7 @@ class Host:
         """The findings that are not ok."""
         done = subprocess.run([CLI, "doctor", "--root", str(self.root), "--json"], capture_output=True, text=True, timeout=60)
         assert done.stderr == ""
-        report = json.loads(done.stdout)
+        report = self.report = json.loads(done.stdout)
         check_output("doctor", report)
         worst = max(LEVELS.index(each["level"]) for each in report["findings"])
         assert (done.returncode, report["result"], report["host"]) == (worst, LEVELS[worst], str(self.root))
@@ -421,6 +421,28 @@ def test_an_empty_host_has_findings_and_no_error(tmp_path):
     done = run("doctor", "--root", tmp_path, code=2)
     assert done.stderr == ""
     assert "there is no director.conf" in " ".join(done.stdout.split())
+
+
+NO_FILES = several(remove("etc/glb"), remove("var/lib/glb"), remove("etc/default"))
+NOTHING = {
+    "no files": (NO_FILES, "permissions", "not known: the director's files are not there, or this user may not see them"),
+    "no table": (several(remove(BIN[1:]), remove(JSON[1:])), "permissions", "other users cannot change the files; there is no table, or this user may not see it"),
+    "no table to compare with the MTU": (remove(BIN[1:]), "mtu", "not known: outbound_mtu is 1600, and the table that needs room for outer headers cannot be read"),
+    "no proxy": (lambda host: host.tables(), "next_hops", "not needed: no table has a proxy"),
+    "lcores that nothing tells": (eal(f"--lcores=oops -a {VF}"), "isolation", "not known: nothing tells on which CPUs the director forwards"),
+    "governors of lcores that nothing tells": (eal(f"--lcores=oops -a {VF}"), "governor", "not known: nothing tells on which CPUs the director forwards"),
+    "NUMA nodes of lcores that nothing tells": (eal(f"--lcores=oops -a {VF}"), "numa", "not known: nothing tells on which CPUs the director forwards"),
+    "a copy": (lambda host: None, "clock", "the clock is that of a copy, so nothing says whether it was synchronised, fast, and has not jumped back behind the director's files"),
+    "no clock and no files": (several(NO_FILES, remove("sys/devices/system/clocksource")), "clock", "not known: this copy has neither a clock nor the director's files"),
+}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_a_check_that_looks_at_nothing_says_so(host, name):
+    plant, check, text = NOTHING[name]
+    plant(host)
+    host.doctor()
+    assert [each["text"] for each in host.report["findings"] if each["check"] == check] == [text]
 
 
 @pytest.mark.parametrize("path", ("proc/cmdline", "proc/mounts", "sys/devices/system/cpu/online", "sys/kernel/mm/hugepages", "etc/default/glb-director",

@@ -119,6 +119,14 @@ def test_a_fault_has_exactly_its_finding(fleet, name):
     assert text in found_text
 
 
+@pytest.mark.parametrize("pages", [[proxy()], [director("198.51.100.1"), proxy(allow=())], [director("").replace("source_info", "other"), proxy()]],
+                         ids=["no director", "allow_from is not told", "the source address is not told"])
+def test_a_proxy_of_which_nothing_tells_whether_it_refuses_a_director(fleet, pages):
+    assert fleet.pages(*pages) == []
+    text = subprocess.run([CLI, "doctor", "--fleet", *fleet.hosts], capture_output=True, text=True, check=True).stdout
+    assert f"senders: {fleet.hosts[-1]}: not known: whether it refuses a director; it is not open to any sender" in " ".join(text.split())
+
+
 def test_two_directors_that_differ(fleet):
     assert [each[:3] for each in fleet.pages(director(digest=OTHER), director())] == [("fail", "digests", fleet.hosts[1])]
 

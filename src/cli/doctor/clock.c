@@ -55,6 +55,22 @@ static bool report_future(struct doctor *doctor, const char *path)
 	return true;
 }
 
+/* Says of each part of the check whether it could look. */
+static void say_healthy(struct doctor *doctor)
+{
+	bool has_source = host_exists(host_path(&doctor->host, CLOCKSOURCE));
+	bool has_files = host_exists(doctor->conf_path) || host_exists(doctor->table_path);
+
+	if (!has_source && !has_files && doctor->is_copy)
+		doctor_ok(doctor, "", "not known: this copy has neither a clock nor the director's files");
+	else
+		doctor_ok(doctor, "", "the clock is %s, %s, and %s",
+			doctor->is_copy ? "that of a copy, so nothing says whether it was synchronised" : "synchronised",
+			has_source ? "fast" : "of a source that the kernel does not tell",
+			has_files ? "has not jumped back behind the director's files"
+				  : "there are no files of the director to compare it with");
+}
+
 void doctor_clock(struct doctor *doctor)
 {
 	bool reported = report_source(doctor);
@@ -63,6 +79,5 @@ void doctor_clock(struct doctor *doctor)
 	reported |= report_future(doctor, doctor->conf_path);
 	reported |= report_future(doctor, doctor->table_path);
 	if (!reported)
-		doctor_ok(doctor, "",
-			"the clock is synchronised, fast, and has not jumped back behind the director's files");
+		say_healthy(doctor);
 }

@@ -11,6 +11,15 @@
 #define NO_PCI      "no PCI port"
 #define SLEEPS      "with idle = \"sleep\" an lcore shares its CPU"
 
+/* Returns false, and adds a finding, if nothing tells the CPUs of the lcores that forward. */
+static bool find_workers(struct doctor *doctor, cpu_set_t *workers)
+{
+	doctor_worker_cpus(doctor, workers);
+	if (!CPU_COUNT(workers))
+		doctor_ok(doctor, "", "not known: nothing tells on which CPUs the director forwards");
+	return CPU_COUNT(workers);
+}
+
 /* Returns true, and adds a finding, if lcores of this director need no CPU of their own. */
 static bool shares_cpus(struct doctor *doctor)
 {
@@ -81,8 +90,7 @@ void doctor_cpus(struct doctor *doctor)
 	}
 	reported = report_shared(doctor);
 	reported |= report_quota(doctor);
-	doctor_worker_cpus(doctor, &workers);
-	if (!reported)
+	if (!reported && find_workers(doctor, &workers))
 		doctor_ok(doctor, cpu_list_text(&workers, text), "the lcores that forward run here");
 }
 
@@ -116,9 +124,8 @@ void doctor_isolation(struct doctor *doctor)
 	cpu_set_t workers;
 	char text[CPU_LIST_TEXT_MAX];
 
-	if (shares_cpus(doctor))
+	if (shares_cpus(doctor) || !find_workers(doctor, &workers))
 		return;
-	doctor_worker_cpus(doctor, &workers);
 	if (doctor_ignored_argument(doctor, NULL))
 		doctor_ok(doctor, cpu_list_text(&workers, text), "not known: the check kernel has a finding");
 	else if (!report_not_in(doctor, "isolated", "isolcpus, nohz_full and rcu_nocbs must have",
@@ -140,10 +147,9 @@ void doctor_governor(struct doctor *doctor)
 	cpu_set_t workers, slow;
 	bool known = false;
 
-	if (shares_cpus(doctor))
+	if (shares_cpus(doctor) || !find_workers(doctor, &workers))
 		return;
 	CPU_ZERO(&slow);
-	doctor_worker_cpus(doctor, &workers);
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
 		if (!CPU_ISSET(cpu, &workers) || !read_governor(doctor, cpu, governor))
 			continue;
@@ -188,11 +194,14 @@ void doctor_numa(struct doctor *doctor)
 		CPU_OR(&near, &near, &node_cpus);
 		known = true;
 	}
-	doctor_worker_cpus(doctor, &workers);
-	far = cpu_list_without(&workers, &near);
-	if (!known)
+	if (!known) {
 		doctor_not_needed(doctor, "this host has one NUMA node, or does not tell that of its cards");
-	else if (CPU_COUNT(&far))
+		return;
+	}
+	if (!find_workers(doctor, &workers))
+		return;
+	far = cpu_list_without(&workers, &near);
+	if (CPU_COUNT(&far))
 		findings_add(&doctor->findings, FINDINGS_WARN, cpu_list_text(&far, text), NULL,
 			"the CPU is on another NUMA node than the cards, so each packet crosses the link between the nodes: choose CPUs of %s with -l",
 			cpu_list_text(&near, nodes));

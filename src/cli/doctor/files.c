@@ -211,7 +211,8 @@ static bool report_unreadable(struct doctor *doctor, const char *path, const str
 	return true;
 }
 
-static bool report_rights(struct doctor *doctor, const struct secret *secret)
+/* Returns whether a finding was added. Counts the files that are there, and those with keys. */
+static bool report_rights(struct doctor *doctor, const struct secret *secret, unsigned *files, unsigned *with_keys)
 {
 	char path[PATH_MAX];
 	const char *folder;
@@ -220,6 +221,8 @@ static bool report_rights(struct doctor *doctor, const struct secret *secret)
 
 	if (stat(secret->path, &file) != 0)
 		return false;
+	++*files;
+	*with_keys += secret->has_keys;
 	snprintf(path, sizeof(path), "%s", secret->path);
 	folder = dirname(path);
 	reported = stat(folder, &parent) == 0 && report_writable(doctor, folder, parent.st_mode);
@@ -236,6 +239,7 @@ void doctor_permissions(struct doctor *doctor)
 {
 	const struct healthcheck_files *files = &doctor->healthcheck;
 	char *dst = files->dst ? strdup(host_path(&doctor->host, "%s", files->dst)) : NULL;
+	unsigned found = 0, with_keys = 0;
 	char *earlier = NULL;
 	bool reported = false;
 
@@ -251,9 +255,13 @@ void doctor_permissions(struct doctor *doctor)
 	};
 
 	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++)
-		reported |= report_rights(doctor, &secrets[i]);
-	if (!reported)
-		doctor_ok(doctor, "", "only the owner can change the files, and no other user can read the hash keys");
+		reported |= report_rights(doctor, &secrets[i], &found, &with_keys);
+	if (!found)
+		doctor_ok(doctor, "", "not known: the director's files are not there, or this user may not see them");
+	else if (!reported)
+		doctor_ok(doctor, "", "other users %s",
+			with_keys ? "can neither change the files nor read the hash keys"
+				  : "cannot change the files; there is no table, or this user may not see it");
 	free(dst);
 	free(earlier);
 }

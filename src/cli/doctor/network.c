@@ -10,7 +10,8 @@
 #include "common/text.h"
 #include "gue/gue_wire.h"
 
-#define CLIENT_MTU 1500 /* bytes, the largest packet of most clients */
+#define FIXED_GATEWAY "outbound_gateway_mac is a fixed address"
+#define CLIENT_MTU    1500 /* bytes, the largest packet of most clients */
 
 /* Writes the kernel's interface whose MTU limits the port: itself, or the PF of a VF. Returns false if there is none. */
 static bool limiting_interface(const struct doctor *doctor, const struct eal_args_port *port, char name[HOST_ENTRY_MAX])
@@ -92,7 +93,13 @@ void doctor_mtu(struct doctor *doctor)
 		reported |= report_port_mtu(doctor, i);
 	for (uint32_t i = 0; i < doctor->table.count; i++)
 		reported |= report_overhead(doctor, i);
-	if (!reported)
+	if (reported)
+		return;
+	if (doctor->table_error && !doctor->conf.steering.send_too_big)
+		doctor_ok(doctor, "",
+			"not known: outbound_mtu is %u, and the table that needs room for outer headers cannot be read",
+			doctor->conf.steering.outbound_mtu);
+	else
 		doctor_ok(doctor, "", "outbound_mtu is %u%s", doctor->conf.steering.outbound_mtu,
 			doctor->conf.steering.send_too_big ? ", and clients that send more get a too-big reply" : "");
 }
@@ -116,24 +123,29 @@ static bool report_merging(struct doctor *doctor, const struct eal_args_port *po
 
 void doctor_offloads(struct doctor *doctor)
 {
-	bool reported = false, has_interface = false;
+	bool reported = false, has_interface = false, missing = false;
+	struct interface interface;
 
 	for (size_t i = 0; i < doctor->eal.port_count && !doctor->is_copy; i++) {
 		const struct eal_args_port *port = &doctor->eal.ports[i];
 
-		has_interface |= *port->interface;
-		reported |= *port->interface && report_merging(doctor, port);
+		if (!*port->interface)
+			continue;
+		has_interface = true;
+		missing |= !interface_read(&doctor->host, port->interface, &interface);
+		reported |= report_merging(doctor, port);
 	}
 	if (doctor->is_copy)
 		doctor_not_needed(doctor, "a copy of a host has no offloads");
 	else if (!has_interface)
 		doctor_not_needed(doctor, "the director sets the offloads of its cards");
 	else if (!reported)
-		doctor_ok(doctor, "", "no interface merges packets");
+		doctor_ok(doctor, "", missing ? "not known: an interface is missing" : "no interface merges packets");
 }
 
 static void check_live_next_hops(struct doctor *doctor)
 {
+	json_int_t proxies = 0;
 	bool reported = false;
 	const char *key;
 	json_t *set;
@@ -143,6 +155,7 @@ static void check_live_next_hops(struct doctor *doctor)
 		json_int_t without = snapshot_number(set, "without_count"),
 			   unreachable = snapshot_number(set, "unreachable");
 
+		proxies += snapshot_number(set, "backend_count");
 		reported |= without || unreachable;
 		if (without)
 			findings_add(&doctor->findings, FINDINGS_FAIL, snapshot_text(set, "port"), NULL,
@@ -155,8 +168,12 @@ static void check_live_next_hops(struct doctor *doctor)
 				" next hops do not reply, so the others carry their packets: glb-director-cli next-hops names them",
 				unreachable, snapshot_number(set, "next_hop_count"));
 	}
-	if (!reported)
-		doctor_ok(doctor, "", "every proxy has a next hop");
+	if (!reported && !json_object_size(json_object_get(doctor->director.next_hops, "sets")))
+		doctor_ok(doctor, "", "not known: the director does not tell its next hops");
+	else if (!reported && doctor->conf_error == 0 && !doctor->conf.gateway_auto)
+		doctor_not_needed(doctor, FIXED_GATEWAY);
+	else if (!reported)
+		doctor_ok(doctor, "", proxies ? "every proxy has a next hop" : "not needed: no table has a proxy");
 }
 
 /* Returns whether the kernel's main table has a route to the address (network order). */
@@ -179,15 +196,18 @@ static bool has_route(const struct doctor *doctor, uint32_t address)
 	return found;
 }
 
-/* Returns the first proxy of the table without a route, or NULL. */
-static const struct table_backend *without_route(const struct doctor *doctor, const struct table *table)
+/* Returns the first proxy of the table without a route, or NULL. Counts the proxies. */
+static const struct table_backend *without_route(const struct doctor *doctor, const struct table *table, uint64_t *proxies)
 {
 	for (uint32_t i = 0; i < table->backend_count; i++) {
 		const struct table_backend *backend = &table->backends[i];
 		uint32_t address;
 
 		memcpy(&address, backend->addr.bytes, sizeof(address));
-		if (backend->addr.family == NETADDR_V4 && backend->state != TABLE_INACTIVE && !has_route(doctor, address))
+		if (backend->addr.family != NETADDR_V4 || backend->state == TABLE_INACTIVE)
+			continue;
+		++*proxies;
+		if (!has_route(doctor, address))
 			return backend;
 	}
 	return NULL;
@@ -198,15 +218,17 @@ static void check_routes(struct doctor *doctor)
 	const struct table_backend *first = NULL;
 	char text[NETADDR_TEXT_MAX], others[64] = "";
 	uint32_t tables = 0;
+	uint64_t proxies = 0;
 
 	for (uint32_t i = 0; i < doctor->table.count; i++) {
-		const struct table_backend *backend = without_route(doctor, &doctor->table.tables[i]);
+		const struct table_backend *backend = without_route(doctor, &doctor->table.tables[i], &proxies);
 
 		tables += backend != NULL;
 		first = first ? first : backend;
 	}
 	if (!first) {
-		doctor_ok(doctor, "", "the kernel has a route to every proxy");
+		doctor_ok(doctor, "",
+			proxies ? "the kernel has a route to every proxy" : "not needed: no table has a proxy");
 		return;
 	}
 	if (tables > 1)
@@ -230,7 +252,7 @@ void doctor_next_hops(struct doctor *doctor)
 		return;
 	}
 	if (!doctor->conf.gateway_auto) {
-		doctor_not_needed(doctor, "outbound_gateway_mac is a fixed address");
+		doctor_not_needed(doctor, FIXED_GATEWAY);
 		return;
 	}
 	if (!host_exists(host_path(&doctor->host, "/proc/net/route"))) {

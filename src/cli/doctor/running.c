@@ -134,7 +134,9 @@ void doctor_loaded(struct doctor *doctor)
 	reported = report_changed_conf(doctor);
 	reported |= report_other_table(doctor);
 	reported |= report_other_unit(doctor);
-	if (!reported)
+	if (!reported && (doctor->table_error || !host_exists(doctor->conf_path)))
+		doctor_ok(doctor, "", "not known: director.conf or the table cannot be read");
+	else if (!reported)
 		doctor_ok(doctor, "", "the director uses director.conf and the table as they are, digest %s",
 			snapshot_text(doctor->director.stats, "digest"));
 }

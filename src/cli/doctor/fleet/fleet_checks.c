@@ -140,19 +140,28 @@ static bool allows(const struct fleet_member *proxy, const char *interface, cons
 	return false;
 }
 
-/* Adds findings about directors whose packets the program on the interface drops. Returns whether it did. */
-static bool report_refused(struct fleet *fleet, const struct fleet_member *proxy, const char *interface)
+/*
+ * Adds findings about directors whose packets the program on the interface drops. Returns whether it did. *unknown becomes true if
+ * there is no director, or one of which nothing tells whether it is allowed.
+ */
+static bool report_refused(struct fleet *fleet, const struct fleet_member *proxy, const char *interface, bool *unknown)
 {
 	char source[SAMPLES_LABEL_MAX];
-	bool reported = false, known;
+	bool reported = false, allowed, known;
 	struct netprefix address;
 
+	*unknown |= !fleet->director_count;
 	for (size_t i = 0; i < fleet->director_count; i++) {
 		const struct fleet_member *director = &fleet->directors[i];
 
 		if (!label_of(director, "glb_director_source_info", "address", source) ||
-			!netprefix_parse(source, &address, NULL) || allows(proxy, interface, &address.addr, &known) ||
-			!known)
+			!netprefix_parse(source, &address, NULL)) {
+			*unknown = true;
+			continue;
+		}
+		allowed = allows(proxy, interface, &address.addr, &known);
+		*unknown |= !known;
+		if (allowed || !known)
 			continue;
 		findings_add(&fleet->findings, FINDINGS_FAIL, proxy->name, NULL,
 			"allow_from on %s does not have %s, the source address of %s, so it drops every packet of this director: add the address to redirect.conf there, and run glb-redirect reload %s",
@@ -165,7 +174,7 @@ static bool report_refused(struct fleet *fleet, const struct fleet_member *proxy
 static void check_senders(struct fleet *fleet, const struct fleet_member *proxy)
 {
 	char interface[SAMPLES_LABEL_MAX];
-	bool reported = false, any = false;
+	bool reported = false, any = false, unknown = false;
 	const char *sample;
 
 	for (size_t at = 0; (sample = samples_next(proxy->samples, "glb_redirect_open_to_any_sender", &at));) {
@@ -173,7 +182,7 @@ static void check_senders(struct fleet *fleet, const struct fleet_member *proxy)
 		if (!samples_label(sample, "interface", interface))
 			continue;
 		if (samples_value(sample) != 1) {
-			reported |= report_refused(fleet, proxy, interface);
+			reported |= report_refused(fleet, proxy, interface, &unknown);
 			continue;
 		}
 		findings_add(&fleet->findings, FINDINGS_WARN, proxy->name, NULL,
@@ -182,7 +191,9 @@ static void check_senders(struct fleet *fleet, const struct fleet_member *proxy)
 		reported = true;
 	}
 	if (any && !reported)
-		findings_add(&fleet->findings, FINDINGS_OK, proxy->name, NULL, "it refuses no director and is not open");
+		findings_add(&fleet->findings, FINDINGS_OK, proxy->name, NULL,
+			unknown ? "not known: whether it refuses a director; it is not open to any sender"
+				: "it refuses no director and is not open");
 }
 
 void fleet_check(struct fleet *fleet)
