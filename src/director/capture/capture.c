@@ -18,6 +18,7 @@
 #include <rte_eal.h>
 
 #include "director/capture/session.h"
+#include "director/thread.h"
 #include "program/log.h"
 
 struct capture {
@@ -197,14 +198,12 @@ struct capture *capture_open(struct director *director, const cpu_set_t *cpus)
 	capture->stop = eventfd(0, EFD_CLOEXEC);
 	error = capture->stop < 0 ? -errno : open_listener(capture);
 	if (!error)
-		error = -pthread_create(&capture->thread, NULL, run, capture);
+		error = -thread_start(&capture->thread, "capture", cpus, run, capture);
 	if (error) {
 		log_warning("capture: packets cannot be captured: %s: %s", capture->address.sun_path, strerror(-error));
 		release(capture);
 		return NULL;
 	}
-	pthread_setname_np(capture->thread, "capture");
-	pthread_setaffinity_np(capture->thread, sizeof(*cpus), cpus);
 	return capture;
 }
 

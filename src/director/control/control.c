@@ -25,6 +25,7 @@
 #include "director/health/health_watch.h"
 #include "director/nexthop/nexthop.h"
 #include "director/ports/port_recovery.h"
+#include "director/thread.h"
 #include "director/workers.h"
 #include "program/log.h"
 #include "program/service.h"
@@ -374,14 +375,12 @@ struct control *control_start(struct director *director, const cpu_set_t *cpus)
 	if (!error && director->nexthop && !watch(control, nexthop_descriptor(director->nexthop)))
 		error = errno;
 	if (!error)
-		error = pthread_create(&control->thread, NULL, run, control);
+		error = thread_start(&control->thread, "control", cpus, run, control);
 	if (error) {
 		log_error("control thread: cannot be started: %s", strerror(error));
 		control_free(control);
 		return NULL;
 	}
-	pthread_setname_np(control->thread, "control");
-	pthread_setaffinity_np(control->thread, sizeof(*cpus), cpus);
 	return control;
 }
 

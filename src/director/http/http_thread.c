@@ -15,6 +15,7 @@
 #include "director/http/metrics.h"
 #include "director/http/statsd_round.h"
 #include "director/page/history.h"
+#include "director/thread.h"
 #include "program/http/http_server.h"
 #include "program/log.h"
 
@@ -131,7 +132,7 @@ struct http_thread *http_thread_start(struct director *director, const cpu_set_t
 		return NULL;
 	}
 	*thread = (struct http_thread){.director = director, .stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-	error = thread->stop < 0 ? errno : pthread_create(&thread->thread, NULL, run, thread);
+	error = thread->stop < 0 ? errno : thread_start(&thread->thread, "http", cpus, run, thread);
 	if (error) {
 		log_error("metrics: not served: %s", strerror(error));
 		if (thread->stop >= 0)
@@ -139,8 +140,6 @@ struct http_thread *http_thread_start(struct director *director, const cpu_set_t
 		free(thread);
 		return NULL;
 	}
-	pthread_setname_np(thread->thread, "http");
-	pthread_setaffinity_np(thread->thread, sizeof(*cpus), cpus);
 	return thread;
 }
 
