@@ -17,7 +17,7 @@
 #define CAPTURE_SOCKET "glb_capture"
 
 /* Changes with every change of this file. Both programs have verdicts as numbers, so it changes with their list, too. */
-#define CAPTURE_PROTOCOL (1u << 16 | VERDICT_COUNT)
+#define CAPTURE_PROTOCOL (2u << 16 | VERDICT_COUNT)
 
 /* The packet comes from the exception path, and has no verdict. As OUTCOME_RETURNED of worker/transmit.h. */
 #define CAPTURE_RETURNED VERDICT_COUNT
@@ -116,6 +116,7 @@ struct capture_record {
 	uint64_t time; /* in the ring: of rte_rdtsc(). In a message: Unix time in nanoseconds */
 	uint64_t number; /* identifies the packet in this capture */
 	uint64_t generation; /* of the forwarding table by which the packet was steered */
+	struct capture_counters counters; /* of the lcore, with this packet */
 	uint16_t row, lcore, hop_count;
 	uint16_t in_port, out_port; /* DPDK port ids, or CAPTURE_NO_PORT */
 	uint32_t in_size, in_captured; /* bytes of the frame that arrived, and how many of them are in data[] */

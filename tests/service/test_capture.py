@@ -26,7 +26,7 @@ from support.tree import CLI, TREE
 CLIENT, VIP, OTHER = "198.51.100.7", "10.10.10.10", "203.0.113.9"
 VDEV = "net_af_packet0,iface=director"
 CONF = {**CONFIG, **OPEN, "idle": "sleep", "send_icmp_too_big": True}
-PROTOCOL = 1 << 16 | 18  # as in src/program/capture_messages.h
+PROTOCOL = 2 << 16 | 18  # as in src/program/capture_messages.h
 DISSECTOR = TREE / "packaging/wireshark/glb_gue.lua"
 
 
@@ -395,6 +395,21 @@ def test_table_that_takes_the_place_of_the_chosen_one_is_not_captured(setup):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, out, err) == (OK, b"", b"0 packets captured\n")
+
+
+@pytest.mark.parametrize("count, loses", [(300, False), (1500, True)])
+def test_packets_after_the_count_are_not_lost(setup, count, loses):
+    """The client stops until the ring (2 MiB) is full. It gets the first packets; only behind them is a gap."""
+    burst = [frame(IP(src=CLIENT, dst=VIP) / TCP(dport=80), 1400)] * 50
+    with setup.start("-w", "-", "-c", count, "--verdict", "forwarded", stdout=subprocess.DEVNULL) as process:
+        process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: setup.send(*burst) or setup.state()["capture_lost"] > 200, "lost packets")
+        process.send_signal(signal.SIGCONT)
+        while process.poll() is None:
+            setup.send(*burst)
+        err = process.communicate(timeout=TIMEOUT_S)[1].decode()
+    assert (process.returncode, err.startswith(f"{count} packets captured")) == (OK, True), err
+    assert ("lost because" in err) == loses
 
 
 @pytest.mark.parametrize("end", (signal.SIGTERM, signal.SIGKILL))

@@ -108,7 +108,7 @@ static void end(struct capture *capture, enum capture_reason reason)
 	pthread_mutex_lock(&capture->lock);
 	capture->session = NULL;
 	pthread_mutex_unlock(&capture->lock);
-	counters = session_counters(session);
+	counters = session_result(session);
 	session_end(session, reason);
 	log_notice("capture: ended after %" PRIu64 " packets, because %s; %" PRIu64 " lost, %" PRIu64 " not examined",
 		session->sent, texts[reason], counters.lost, counters.skipped);

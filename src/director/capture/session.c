@@ -302,18 +302,34 @@ static bool knows(const struct session *session, uint64_t generation)
 	return !generation || session->generations[0] == generation || session->generations[1] == generation;
 }
 
+/* Returns the counters of a tap. */
+static struct capture_counters read_counters(const struct tap *tap)
+{
+	return (struct capture_counters){
+		.matched = __atomic_load_n(&tap->counters.matched, __ATOMIC_RELAXED),
+		.lost = __atomic_load_n(&tap->counters.lost, __ATOMIC_RELAXED),
+		.skipped = __atomic_load_n(&tap->counters.skipped, __ATOMIC_RELAXED),
+	};
+}
+
 /* Takes records of the workers and sends them, until there are none or the client does not read. Returns whether none is left. */
 static bool forward(struct session *session, bool *gone)
 {
+	struct capture_counters before[PLAN_MAX_LCORES];
 	const struct capture_record *record;
 	struct tap *tap;
 
+	for (uint16_t i = 0; i < session->director->worker_count; i++)
+		before[i] = read_counters(session->taps[i]);
 	session->tick_tsc = rte_rdtsc();
 	session->tick_ns = clock_read_ns(CLOCK_REALTIME);
 	for (unsigned n = 0; n < SESSION_ROUND_PACKET && session->sent < session->request.count; n++) {
 		tap = oldest(session, &record);
-		if (!tap)
+		if (!tap) {
+			/* The client has all packets that were counted before. */
+			memcpy(session->until, before, sizeof(before[0]) * session->director->worker_count);
 			return flush(session, gone);
+		}
 		while (!knows(session, record->generation)) {
 			if (!flush(session, gone))
 				return false;
@@ -324,6 +340,7 @@ static bool forward(struct session *session, bool *gone)
 		if (session->pending + record->size > sizeof(session->message) && !flush(session, gone))
 			return false;
 		put_record(session, record);
+		session->until[tap->worker] = record->counters;
 		tap_ring_release(&tap->ring);
 	}
 	flush(session, gone);
@@ -349,17 +366,33 @@ int session_step(struct session *session)
 	return clock_now_ms() >= session->ends_ms ? CAPTURE_TIME_REACHED : SESSION_RUNS;
 }
 
+static void add(struct capture_counters *sum, const struct capture_counters *counters)
+{
+	sum->matched += counters->matched;
+	sum->lost += counters->lost;
+	sum->skipped += counters->skipped;
+}
+
 struct capture_counters session_counters(const struct session *session)
 {
 	struct capture_counters sum = {0};
 
 	for (uint16_t i = 0; i < session->director->worker_count; i++) {
-		const struct capture_counters *counters = &session->taps[i]->counters;
+		const struct capture_counters counters = read_counters(session->taps[i]);
 
-		sum.matched += __atomic_load_n(&counters->matched, __ATOMIC_RELAXED);
-		sum.lost += __atomic_load_n(&counters->lost, __ATOMIC_RELAXED);
-		sum.skipped += __atomic_load_n(&counters->skipped, __ATOMIC_RELAXED);
+		add(&sum, &counters);
 	}
+	return sum;
+}
+
+struct capture_counters session_result(const struct session *session)
+{
+	struct capture_counters sum = {0};
+
+	if (session->sent < session->request.count)
+		return session_counters(session);
+	for (uint16_t i = 0; i < session->director->worker_count; i++)
+		add(&sum, &session->until[i]);
 	return sum;
 }
 
@@ -367,11 +400,10 @@ struct capture_counters session_counters(const struct session *session)
 static void say_end(struct session *session, enum capture_reason reason)
 {
 	uint64_t end = clock_now_ms() + LAST_MS;
+	struct pollfd client = {.fd = session->fd, .events = POLLOUT};
 	bool gone = false, left = true;
 
 	while (left && !gone && clock_now_ms() < end) {
-		struct pollfd client = {.fd = session->fd, .events = POLLOUT};
-
 		left = !flush(session, &gone) || (session->sent < session->request.count && !forward(session, &gone));
 		if (left && !gone)
 			poll(&client, 1, SESSION_ROUND_MS);
@@ -379,9 +411,10 @@ static void say_end(struct session *session, enum capture_reason reason)
 	if (left || gone)
 		return;
 	*(struct capture_end *)session->message =
-		(struct capture_end){.type = CAPTURE_ENDED, .reason = reason, .counters = session_counters(session)};
+		(struct capture_end){.type = CAPTURE_ENDED, .reason = reason, .counters = session_result(session)};
 	session->pending = sizeof(struct capture_end);
-	flush(session, &gone);
+	while (!flush(session, &gone) && !gone && clock_now_ms() < end)
+		poll(&client, 1, SESSION_ROUND_MS);
 }
 
 void session_end(struct session *session, enum capture_reason reason)

@@ -25,6 +25,8 @@ struct session {
 	uint64_t ends_ms; /* of clock_now_ms() */
 	uint64_t stalled_ms; /* since when the client has not read; 0: it reads */
 	uint64_t sent; /* packets */
+	/* By worker->index: what was counted until the last packet that the client got, or until no packet was left for it. */
+	struct capture_counters until[PLAN_MAX_LCORES];
 	uint64_t tick_tsc, tick_ns; /* the same moment by both clocks */
 	uint64_t generations[2]; /* of the tables that the client knows */
 	uint64_t listing; /* the generation whose labels the client gets */
@@ -53,5 +55,11 @@ void session_end(struct session *session, enum capture_reason reason);
 
 /* The counters of all taps. Any thread, while the session exists. */
 struct capture_counters session_counters(const struct session *session);
+
+/*
+ * The same for the end of the capture, for its thread. If the client has as many packets as it wants, only what was counted until the
+ * last of them: nobody wants the packets behind it.
+ */
+struct capture_counters session_result(const struct session *session);
 
 #endif

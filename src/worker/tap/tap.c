@@ -198,6 +198,7 @@ static void write_record(struct tap *tap, const struct capture_record *head, con
 	record->size = size;
 	record->lcore = tap->lcore;
 	record->number = (uint64_t)tap->worker << 48 | ++tap->number;
+	record->counters = tap->counters;
 	memcpy(record->data, in, head->in_captured);
 	memcpy(record->data + head->in_captured, out, head->out_captured);
 	tap_ring_commit(&tap->ring, size);

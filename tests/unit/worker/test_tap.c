@@ -132,8 +132,17 @@ static void test_full_ring_loses_packets_and_counts_them(void **state)
 	}
 	assert_int_equal(tap.counters.matched, bursts * COUNT);
 	assert_in_range(tap.counters.lost, COUNT, bursts * COUNT - 1);
-	for (uint64_t i = 0; i < bursts * COUNT - tap.counters.lost; i++)
+	for (uint64_t i = 0; i < bursts * COUNT - tap.counters.lost; i++) {
+		assert_int_equal(next_record()->counters.matched, i + 1);
+		assert_int_equal(next_record()->counters.lost, 0);
 		assert_next(VERDICT_DROP_UNMATCHED, (unsigned)(i % COUNT));
+	}
+	tap_before(&tap, &burst, pointers, &live, 7);
+	tap_ready(&tap, &burst);
+	tap_after(&tap);
+	assert_int_equal(next_record()->counters.lost, tap.counters.lost);
+	for (unsigned i = 0; i < COUNT; i++)
+		assert_next(VERDICT_DROP_UNMATCHED, i);
 	end();
 }
 
