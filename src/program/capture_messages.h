@@ -22,6 +22,9 @@
 /* The packet comes from the exception path, and has no verdict. As OUTCOME_RETURNED of worker/transmit.h. */
 #define CAPTURE_RETURNED VERDICT_COUNT
 
+/* In capture_request.verdicts. */
+#define CAPTURE_ALL_VERDICTS ((2u << CAPTURE_RETURNED) - 1)
+
 enum {
 	CAPTURE_MAX_PROGRAM = 512, /* instructions of a filter */
 	CAPTURE_MAX_SNAPLEN = 16384, /* bytes; the director receives no frame of this size */

@@ -278,6 +278,20 @@ def test_capture_ends_with_its_client(setup):
     setup.still_forwards()
 
 
+@pytest.mark.parametrize("options, chosen", [
+    ((), "filter '', table '', verdicts all, at most 100000 packets and 1 s"),
+    (("--filter", "port 9", "--table", "web", "--verdict", "forwarded,exception_returned", "-c", 7),
+     "filter 'port 9', table 'web', verdicts forwarded,exception_returned, at most 7 packets and 1 s"),
+    (("--table", "#1", "--verdict", "drop"), "filter '', table '#1', verdicts drop_not_for_us,"),
+])
+def test_log_tells_what_a_capture_chooses(setup, options, chosen):
+    before = len(setup.director.log)
+    with setup.start("--seconds", 1, *options) as process:
+        process.communicate(timeout=TIMEOUT_S)
+        wait_until(lambda: "capture: started" in setup.director.log[before:], "the line")
+        assert f"capture: started for process {process.pid} of user 0: {chosen}" in setup.director.log[before:]
+
+
 def test_second_capture_is_refused_with_the_first_ones_process(setup):
     with setup.start() as first:
         state = setup.state()

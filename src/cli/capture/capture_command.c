@@ -74,7 +74,7 @@ static int parse_verdicts(const char *text, uint32_t *verdicts)
 	const char *wrong;
 	int length;
 
-	*verdicts = (2u << CAPTURE_RETURNED) - 1;
+	*verdicts = CAPTURE_ALL_VERDICTS;
 	wrong = text ? capture_text_parse(text, verdicts, &length) : NULL;
 	if (!wrong)
 		return COMMAND_OK;

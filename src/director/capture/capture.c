@@ -42,12 +42,31 @@ static bool is_allowed(int fd, struct ucred *client)
 	       (client->uid == 0 || client->uid == geteuid());
 }
 
+/* Writes the names of the verdicts, with commas between them; or "all". */
+static const char *list_verdicts(uint32_t verdicts, char *text, size_t size)
+{
+	size_t used = 0;
+
+	if (verdicts == CAPTURE_ALL_VERDICTS)
+		return "all";
+	for (unsigned verdict = 0; verdict <= CAPTURE_RETURNED && used < size; verdict++) {
+		const char *name = verdict < VERDICT_COUNT ? verdict_name((enum verdict)verdict) : "exception_returned";
+
+		if (verdicts >> verdict & 1)
+			used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", name);
+	}
+	return text;
+}
+
 static void log_start(const struct session *session, const struct ucred *client)
 {
 	const struct capture_request *request = &session->request;
+	char verdicts[512];
 
-	log_notice("capture: started for process %d of user %u: filter '%s', at most %u packets and %u s",
-		(int)client->pid, (unsigned)client->uid, request->filter, request->count, request->seconds);
+	log_notice(
+		"capture: started for process %d of user %u: filter '%s', table '%s', verdicts %s, at most %u packets and %u s",
+		(int)client->pid, (unsigned)client->uid, request->filter, request->table,
+		list_verdicts(request->verdicts, verdicts, sizeof(verdicts)), request->count, request->seconds);
 }
 
 /* Starts a capture for the client, or tells it why not. */

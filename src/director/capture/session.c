@@ -29,7 +29,6 @@ _Static_assert(sizeof(struct capture_instruction) == sizeof(struct bpf_insn) &&
 #define LAST_MS    1000 /* how long the end waits for a client that reads slowly */
 
 #define REQUEST_HEAD offsetof(struct capture_request, program)
-#define ALL_VERDICTS ((2u << CAPTURE_RETURNED) - 1)
 
 void session_refuse(int fd, const char *format, ...)
 {
@@ -54,8 +53,8 @@ static const char *find_fault(const struct capture_request *request, size_t size
 		memchr(request->table, '\0', sizeof(request->table)) == NULL ||
 		memchr(request->filter, '\0', sizeof(request->filter)) == NULL)
 		return "the request has a wrong size";
-	if (!(request->verdicts & ALL_VERDICTS) || request->verdicts & ~ALL_VERDICTS || request->snaplen < 1 ||
-		request->snaplen > CAPTURE_MAX_SNAPLEN || request->seconds < 1 ||
+	if (!(request->verdicts & CAPTURE_ALL_VERDICTS) || request->verdicts & ~CAPTURE_ALL_VERDICTS ||
+		request->snaplen < 1 || request->snaplen > CAPTURE_MAX_SNAPLEN || request->seconds < 1 ||
 		request->seconds > CAPTURE_MAX_SECONDS || request->count < 1 || request->count > CAPTURE_MAX_COUNT)
 		return "a number in the request is out of range";
 	if (request->program_size &&
