@@ -279,10 +279,10 @@ def test_capture_ends_with_its_client(setup):
 
 
 @pytest.mark.parametrize("options, chosen", [
-    ((), "filter '', table '', verdicts all, at most 100000 packets and 1 s"),
+    ((), "at most 100000 packets and 1 s, verdicts all, table '', filter ''\n"),
     (("--filter", "port 9", "--table", "web", "--verdict", "forwarded,exception_returned", "-c", 7),
-     "filter 'port 9', table 'web', verdicts forwarded,exception_returned, at most 7 packets and 1 s"),
-    (("--table", "#1", "--verdict", "drop"), "filter '', table '#1', verdicts drop_not_for_us,"),
+     "at most 7 packets and 1 s, verdicts forwarded,exception_returned, table 'web', filter 'port 9'\n"),
+    (("--table", "#1", "--verdict", "drop"), "at most 100000 packets and 1 s, verdicts drop_not_for_us,drop_vlan,"),
 ])
 def test_log_tells_what_a_capture_chooses(setup, options, chosen):
     before = len(setup.director.log)

@@ -63,10 +63,11 @@ static void log_start(const struct session *session, const struct ucred *client)
 	const struct capture_request *request = &session->request;
 	char verdicts[512];
 
+	/* The filter is last, because a long line is cut. */
 	log_notice(
-		"capture: started for process %d of user %u: filter '%s', table '%s', verdicts %s, at most %u packets and %u s",
-		(int)client->pid, (unsigned)client->uid, request->filter, request->table,
-		list_verdicts(request->verdicts, verdicts, sizeof(verdicts)), request->count, request->seconds);
+		"capture: started for process %d of user %u: at most %u packets and %u s, verdicts %s, table '%s', filter '%s'",
+		(int)client->pid, (unsigned)client->uid, request->count, request->seconds,
+		list_verdicts(request->verdicts, verdicts, sizeof(verdicts)), request->table, request->filter);
 }
 
 /* Starts a capture for the client, or tells it why not. */
