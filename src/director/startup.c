@@ -165,6 +165,7 @@ int startup_eal(int argc, char **argv)
 	return check_vdevs(argc, argv);
 }
 
+/* The lcores that work: the main lcore only if it is the only one. */
 static uint16_t list_lcores(uint16_t lcores[RTE_MAX_LCORE])
 {
 	uint16_t count = 0;
@@ -306,11 +307,11 @@ int startup_ports(struct director *director)
 
 const cpu_set_t *startup_control_cpus(cpu_set_t *cpus)
 {
+	uint16_t lcores[RTE_MAX_LCORE], count = list_lcores(lcores);
 	cpu_set_t left = *cpus;
-	unsigned lcore;
 
-	RTE_LCORE_FOREACH_WORKER (lcore) {
-		rte_cpuset_t own = rte_lcore_cpuset(lcore);
+	for (uint16_t i = 0; i < count; i++) {
+		rte_cpuset_t own = rte_lcore_cpuset(lcores[i]);
 		cpu_set_t common;
 
 		CPU_AND(&common, &left, &own);

@@ -227,6 +227,25 @@ def test_director_survives_signals_that_its_parent_has_blocked(start):
         director.terminate()
 
 
+def test_a_single_lcore_has_its_cpu_for_itself(tmp_path):
+    """Unless the process has no other CPU."""
+    pcap.write(tmp_path / "rx.pcap", [])
+    table = write_table(tmp_path / "table", traffic.TABLE)
+    config = {**CONFIG, "statsd": {"host": "127.0.0.1", "port": 9}}
+    own, *others = sorted(os.sched_getaffinity(0))
+    with DirectorProcess([VDEV.format(tmp_path)], config, table, lcores=f"0@{own}") as director:
+        tasks = Path(f"/proc/{director.process.pid}/task")
+
+        def started():
+            found = {(task / "comm").read_text().strip(): int(task.name) for task in tasks.iterdir()}
+            return found if {"control", "capture", "http"} <= found.keys() else None
+
+        threads = wait_until(started, "the threads")
+        assert os.sched_getaffinity(director.process.pid) == {own}
+        for name in ("control", "capture", "http"):
+            assert os.sched_getaffinity(threads[name]) == set(others or [own]), name
+
+
 def test_healthcheck_survives_a_signal_before_main(early_signal, tmp_path):
     """It reads its configuration, and handles the signal then."""
     backends = [{"ip": "192.0.2.1", "state": "active", "healthy": True}]
