@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Binds for which outbound_mtu is too small. */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "gue/gue_wire.h"
@@ -20,35 +21,57 @@ static unsigned most_hops(const struct table *table, bool alt_hash)
 	return usable && usable < hops ? usable : hops;
 }
 
-/* Adds a warning that names the table's first bind of the family, and counts the others. */
-static void lint_family(const struct table *table, uint32_t t, enum netaddr_family family, unsigned hops,
-	uint32_t outbound_mtu, struct faults *faults)
+/* Returns the number of the table's binds of the family, and the index of the first one. */
+static uint32_t count_binds(const struct table *table, enum netaddr_family family, uint32_t *first)
 {
-	unsigned smallest = family == NETADDR_V4 ? IPV4_SMALLEST : IPV6_SMALLEST;
-	unsigned needed = smallest + GUE_OUTER_SIZE(hops - 1);
-	char where[48], text[TABLE_BIND_TEXT_MAX], others[48] = "";
-	uint32_t count = 0, first = 0;
+	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < table->bind_count; i++)
 		if (table->binds[i].prefix.addr.family == family && count++ == 0)
-			first = i;
-	if (count == 0 || outbound_mtu >= needed)
+			*first = i;
+	return count;
+}
+
+/*
+ * Adds one warning for all tables with as many hops as table `t`, if this is the first of them. It names the first bind of the family, and
+ * counts the others.
+ */
+static void lint_family(const struct table_set *set, uint32_t t, enum netaddr_family family, bool alt_hash,
+	uint32_t outbound_mtu, struct faults *faults)
+{
+	unsigned smallest = family == NETADDR_V4 ? IPV4_SMALLEST : IPV6_SMALLEST;
+	unsigned hops = most_hops(&set->tables[t], alt_hash), needed = smallest + GUE_OUTER_SIZE(hops - 1);
+	char where[48], text[TABLE_BIND_TEXT_MAX], others[64] = "";
+	uint32_t tables = 0, first = 0, other = 0;
+	uint64_t count = 0;
+
+	if (outbound_mtu >= needed || !count_binds(&set->tables[t], family, &first))
 		return;
+	for (uint32_t i = 0; i < set->count; i++) {
+		uint32_t binds = count_binds(&set->tables[i], family, &other);
+
+		if (!binds || most_hops(&set->tables[i], alt_hash) != hops)
+			continue;
+		if (i < t)
+			return;
+		count += binds;
+		tables++;
+	}
 	snprintf(where, sizeof(where), "tables[%u].binds[%u]", t, first);
-	if (count > 1)
-		snprintf(others, sizeof(others), " (and %u more in this table)", count - 1);
+	if (tables > 1)
+		snprintf(others, sizeof(others), " (and %" PRIu64 " more in %u tables)", count - 1, tables);
+	else if (count > 1)
+		snprintf(others, sizeof(others), " (and %" PRIu64 " more in this table)", count - 1);
 	faults_warn(faults, where,
 		"'%s'%s: outbound_mtu is %u, but an IPv%u packet of %u bytes has %u with the outer headers for %u hop%s, and no too-big reply asks clients for smaller ones: set outbound_mtu to %u or more",
-		table_bind_text(&table->binds[first], text), others, outbound_mtu, family == NETADDR_V4 ? 4 : 6,
+		table_bind_text(&set->tables[t].binds[first], text), others, outbound_mtu, family == NETADDR_V4 ? 4 : 6,
 		smallest, needed, hops, hops == 1 ? "" : "s", needed);
 }
 
 void table_lint_mtu(const struct table_set *set, uint32_t outbound_mtu, bool alt_hash, struct faults *faults)
 {
 	for (uint32_t t = 0; t < set->count; t++) {
-		unsigned hops = most_hops(&set->tables[t], alt_hash);
-
-		lint_family(&set->tables[t], t, NETADDR_V4, hops, outbound_mtu, faults);
-		lint_family(&set->tables[t], t, NETADDR_V6, hops, outbound_mtu, faults);
+		lint_family(set, t, NETADDR_V4, alt_hash, outbound_mtu, faults);
+		lint_family(set, t, NETADDR_V6, alt_hash, outbound_mtu, faults);
 	}
 }

@@ -326,6 +326,18 @@ def test_outbound_mtu_has_room_for_1280_bytes_of_ipv6(tmp_path, backends, hops, 
     assert warning.endswith(f"set outbound_mtu to {needed} or more")
 
 
+def test_tables_that_need_the_same_outbound_mtu_have_one_warning(tmp_path):
+    def numbered(n, **members):
+        return table(f"t{n}", binds=[{"ip": f"fdb4:{n:x}::{k}", "proto": "tcp", "port": 443} for k in (1, 2)], **members)
+
+    tables = [table("v4"), *(numbered(n, backends=8, hops=4 if n == 40 else 2) for n in range(1, 65))]
+    first, second = warnings_together(tmp_path, 1300, *tables, code=CHECK_WARNINGS)
+    assert "tables[1].binds[0]: 'tcp fdb4:1::1 port 443' (and 125 more in 63 tables): outbound_mtu is 1300" in first
+    assert "has 1320 with" in first
+    assert "tables[40].binds[0]: 'tcp fdb4:28::1 port 443' (and 1 more in this table): outbound_mtu is 1300" in second
+    assert "has 1328 with" in second
+
+
 @pytest.mark.parametrize("binary", [False, True])
 @pytest.mark.parametrize("backends, hops, named", [(8, 2, None), (8, 3, 3), (8, 4, 4), (3, 4, 3), (2, 4, None)])
 def test_tables_that_alt_hash_fields_slow_down_are_named(tmp_path, backends, hops, named, binary):
