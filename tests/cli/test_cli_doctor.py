@@ -432,7 +432,7 @@ NOTHING = {
     "lcores that nothing tells": (eal(f"--lcores=oops -a {VF}"), "isolation", "not known: nothing tells on which CPUs the director forwards"),
     "governors of lcores that nothing tells": (eal(f"--lcores=oops -a {VF}"), "governor", "not known: nothing tells on which CPUs the director forwards"),
     "NUMA nodes of lcores that nothing tells": (eal(f"--lcores=oops -a {VF}"), "numa", "not known: nothing tells on which CPUs the director forwards"),
-    "a copy": (lambda host: None, "clock", "the clock is that of a copy, so nothing says whether it was synchronised, fast, and has not jumped back behind the director's files"),
+    "a copy": (lambda host: None, "clock", "synchronised: not known; fast: yes; not behind the times of the director's files: yes"),
     "no clock and no files": (several(NO_FILES, remove("sys/devices/system/clocksource")), "clock", "not known: this copy has neither a clock nor the director's files"),
 }
 

@@ -55,6 +55,11 @@ static bool report_future(struct doctor *doctor, const char *path)
 	return true;
 }
 
+static const char *yes_if(bool looked)
+{
+	return looked ? "yes" : "not known";
+}
+
 /* Says of each part of the check whether it could look. */
 static void say_healthy(struct doctor *doctor)
 {
@@ -64,11 +69,8 @@ static void say_healthy(struct doctor *doctor)
 	if (!has_source && !has_files && doctor->is_copy)
 		doctor_ok(doctor, "", "not known: this copy has neither a clock nor the director's files");
 	else
-		doctor_ok(doctor, "", "the clock is %s, %s, and %s",
-			doctor->is_copy ? "that of a copy, so nothing says whether it was synchronised" : "synchronised",
-			has_source ? "fast" : "of a source that the kernel does not tell",
-			has_files ? "has not jumped back behind the director's files"
-				  : "there are no files of the director to compare it with");
+		doctor_ok(doctor, "", "synchronised: %s; fast: %s; not behind the times of the director's files: %s",
+			yes_if(!doctor->is_copy), yes_if(has_source), yes_if(has_files));
 }
 
 void doctor_clock(struct doctor *doctor)
