@@ -15,6 +15,8 @@
 
 #include "common/clock.h"
 
+#define READ_MAX 65536
+
 extern char **environ;
 
 /* Returns 0 or an errno. */
@@ -42,16 +44,30 @@ static int spawn(char *const words[], int out, bool both, pid_t *pid)
 	return error;
 }
 
-/* Appends what is in the pipe. Returns 1 if there may be more, 0 at the end, or -errno. */
-static int append(int in, char **text, size_t *size)
+/* Makes room for what is read next. Doubles it, because realloc() may copy all that there is. */
+static bool make_room(char **text, size_t size, size_t *room)
 {
-	char *larger = realloc(*text, *size + 65536 + 1);
+	size_t larger = 2 * (size + READ_MAX + 1);
+	char *moved;
+
+	if (*room > size + READ_MAX)
+		return true;
+	moved = realloc(*text, larger);
+	if (!moved)
+		return false;
+	*text = moved;
+	*room = larger;
+	return true;
+}
+
+/* Appends what is in the pipe. *room: bytes allocated. Returns 1 if there may be more, 0 at the end, or -errno. */
+static int append(int in, char **text, size_t *size, size_t *room)
+{
 	ssize_t got;
 
-	if (!larger)
+	if (!make_room(text, *size, room))
 		return -ENOMEM;
-	*text = larger;
-	got = read(in, *text + *size, 65536);
+	got = read(in, *text + *size, READ_MAX);
 	if (got < 0)
 		return errno == EINTR ? 1 : -errno;
 	*size += (size_t)got;
@@ -63,6 +79,7 @@ static int append(int in, char **text, size_t *size)
 
 static int collect(int in, uint64_t end, char **text, size_t *size)
 {
+	size_t room = 0;
 	int more = 1;
 
 	while (more > 0) {
@@ -71,7 +88,7 @@ static int collect(int in, uint64_t end, char **text, size_t *size)
 
 		if (now >= end || poll(&wait, 1, (int)((end - now) / 1000000) + 1) == 0)
 			return -ETIMEDOUT;
-		more = append(in, text, size);
+		more = append(in, text, size, &room);
 	}
 	return more;
 }
