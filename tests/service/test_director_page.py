@@ -289,5 +289,5 @@ def test_rates_come_without_scripts(running):
     assert 0 <= lcore["Busy"].value <= 1 and lcore["Longest poll gap"].value > 0
     device, = shown.rows(shown.find("ports"))
     assert device["In, packets/s"].value == 0 and device["Out, packets/s"].value == 0
-    # Those of backends are of the last one to two minutes.
+    # The rate of a backend is an average of the last one to two minutes, so the frames of the start are still in it.
     assert all(0 <= row["Packets/s"].value < forwarded / 5 for _, backends in folds(shown).values() for row in backends)

@@ -25,7 +25,7 @@ struct session {
 	uint64_t ends_ms; /* of clock_now_ms() */
 	uint64_t stalled_ms; /* since when the client has not read; 0: it reads */
 	uint64_t sent; /* packets */
-	/* By worker->index: what was counted until the last packet that the client got, or until no packet was left for it. */
+	/* The counters of each worker, by worker->index, when the client had got all packets that they count. */
 	struct capture_counters until[PLAN_MAX_LCORES];
 	uint64_t tick_tsc, tick_ns; /* the same moment by both clocks */
 	uint64_t generations[2]; /* of the tables that the client knows */

@@ -12,7 +12,7 @@
 #define SAMPLE_FULL 32
 #define SAMPLE_MANY 8
 
-/* Of the other bursts, one in SAMPLE_EVERY counts. */
+/* One in SAMPLE_EVERY of the larger bursts counts. */
 #define SAMPLE_EVERY 64
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the backends and binds of a forwarding table have counted. worker/counts/count_rows.h says who owns and writes it. */
+/* The counters of the backends and binds of a forwarding table. worker/counts/count_rows.h says who owns and writes it. */
 #ifndef GLB_WORKER_COUNTS_TABLE_COUNTS_H
 #define GLB_WORKER_COUNTS_TABLE_COUNTS_H
 

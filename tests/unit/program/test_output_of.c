@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What other programs do to one that waits for them. */
+/* output_of() with programs that fail, hang, or print without end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -151,6 +151,26 @@ static void run_worker(const uint16_t *found, unsigned count)
 	worker_run(&worker);
 }
 
+/* Orders that come while the lcore sleeps, which is after the interrupt was switched on. */
+static bool stops_when_armed, parks_when_armed;
+static int switched_on, switched_off;
+
+int rte_eth_dev_rx_intr_enable(uint16_t port, uint16_t queue)
+{
+	(void)port, (void)queue;
+	switched_on++;
+	shared.stop |= stops_when_armed;
+	shared.parked[PORT] |= parks_when_armed;
+	return 0;
+}
+
+int rte_eth_dev_rx_intr_disable(uint16_t port, uint16_t queue)
+{
+	(void)port, (void)queue;
+	switched_off++;
+	return 0;
+}
+
 static void install_port(void)
 {
 	static void *no_callbacks[RTE_MAX_QUEUES_PER_PORT], *queues[1];

@@ -250,26 +250,6 @@ static void test_frames_of_the_kernel_that_the_port_cannot_send_are_refused(void
 	path.segments_allowed = chained = false;
 }
 
-/* Orders that come while the lcore sleeps, which is after the interrupt was switched on. */
-static bool stops_when_armed, parks_when_armed;
-static int switched_on, switched_off;
-
-int rte_eth_dev_rx_intr_enable(uint16_t port, uint16_t queue)
-{
-	(void)port, (void)queue;
-	switched_on++;
-	shared.stop |= stops_when_armed;
-	shared.parked[PORT] |= parks_when_armed;
-	return 0;
-}
-
-int rte_eth_dev_rx_intr_disable(uint16_t port, uint16_t queue)
-{
-	(void)port, (void)queue;
-	switched_off++;
-	return 0;
-}
-
 static void run_with_interrupts(const uint16_t *found, unsigned count)
 {
 	const struct idle_source source = {.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .is_interrupt = true};

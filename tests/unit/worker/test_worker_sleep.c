@@ -1,27 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a worker that sleeps thinks of its interrupts. This test takes the place of the driver. */
+/* When a worker that sleeps trusts the interrupts of its port, and when it leaves the port alone. */
 #include "tests/unit/worker/scripted_port.h"
 
 static int card = -1; /* eventfd of the interrupt */
 static struct idle_source source;
-
-static unsigned switched_on, switched_off;
-static bool parks_when_armed;
-
-int rte_eth_dev_rx_intr_enable(uint16_t port, uint16_t queue)
-{
-	(void)port, (void)queue;
-	switched_on++;
-	shared.parked[PORT] |= parks_when_armed;
-	return 0;
-}
-
-int rte_eth_dev_rx_intr_disable(uint16_t port, uint16_t queue)
-{
-	(void)port, (void)queue;
-	switched_off++;
-	return 0;
-}
 
 static int open_idle(void **state)
 {
