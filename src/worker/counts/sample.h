@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which bursts count for backends and for binds. To count each packet would take an lcore at its limit up to a twentieth of its
+ * Which bursts count for backends and for binds. To count each packet would take an lcore at its limit up to a twelfth of its
  * speed, and to look up its bind much more. So if large bursts follow each other, some of them, chosen at random, count for all.
  */
 #ifndef GLB_WORKER_COUNTS_SAMPLE_H
