@@ -24,8 +24,10 @@
 #include "program/not_configured.h"
 #include "program/service.h"
 
-/* File descriptors that are not for probes: tunnel sockets, epoll, inotify, files, the HTTP server. */
-#define OTHER_DESCRIPTORS 128
+/* File descriptors of a probe: its socket, and two with which libcurl wakes its thread. */
+#define PROBE_DESCRIPTORS 3
+/* File descriptors that are not for probes: threads that wait, tunnel sockets, epoll, inotify, files, the HTTP server. */
+#define OTHER_DESCRIPTORS 256
 
 static struct conf conf;
 static struct monitor monitor;
@@ -75,7 +77,7 @@ static void on_ready(struct monitor *started)
 /* Raises the limit of open files, because every probe may need a socket. */
 static bool raise_descriptors(void)
 {
-	rlim_t wanted = conf.max_concurrent + 2 * conf.max_commands + OTHER_DESCRIPTORS;
+	rlim_t wanted = PROBE_DESCRIPTORS * conf.max_concurrent + 2 * conf.max_commands + OTHER_DESCRIPTORS;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The https checks of all tables share one context of OpenSSL. The settings of a check must not reach another one."""
+"""The https checks of a thread share one context of OpenSSL. The settings of a check must not reach another one."""
 
 import shutil
 import signal

@@ -2,33 +2,52 @@
 #include "healthcheck/checks/check_http.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "common/clock.h"
 #include "healthcheck/checks/error_result.h"
-#include "healthcheck/checks/http/http_multi.h"
 #include "healthcheck/checks/http/http_request.h"
 #include "healthcheck/checks/http/http_session.h"
 #include "healthcheck/checks/http/http_tls.h"
+#include "healthcheck/checks/http/http_worker.h"
 #include "healthcheck/config/conf.h"
 #include "healthcheck/grpc/grpc_request.h"
 
+/* Idle workers that are kept for the next probes. To start one costs more than a probe. */
+#define IDLE_MAX 64
+
 struct http {
-	struct http_multi multi;
-	struct transfer *idle;
+	struct http_workers workers;
+	/* Transfers without a probe: those whose workers wait, and those whose workers have been told to end. */
+	struct transfer *idle, *aborted;
+	unsigned idle_count;
 	struct http_trust *trust;
 	struct http_identity *identities;
 	/* True: files of certificates are read again when they change. */
 	bool watch;
 };
 
-/* A curl handle and the probe that uses it. When the probe ends, the handle is kept for the next one. */
+/* An aborted transfer has ended by then, unless something is wrong. */
+#define ABORTED_MS 1000
+
+/* A worker and the probe that uses it. When the probe ends, the worker is kept for the next one. */
 struct transfer {
-	/* Next in the list of idle transfers. */
+	struct http_worker worker;
+	/* Next in the list of idle or aborted transfers. */
 	struct transfer *next;
-	CURL *easy;
+	struct http *http;
+	/* NULL: none, or it ended before the transfer did. */
 	struct probe *probe;
+	/* The proxy, and when the probe ended before the transfer did, in ms of clock_now_ms(). */
+	struct netaddr addr;
+	uint16_t port;
+	uint64_t aborted_ms;
 	struct http_request request;
 	struct http_tls tls;
+	/* The session's cache, if the probe ended before the transfer did. */
+	CURLSH *share;
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -47,8 +66,8 @@ static void judge_error(struct transfer *transfer, CURLcode code)
 	curl_off_t ready_us = 0;
 	long error = 0;
 
-	curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &error);
-	curl_easy_getinfo(transfer->easy, CURLINFO_PRETRANSFER_TIME_T, &ready_us);
+	curl_easy_getinfo(transfer->worker.easy, CURLINFO_OS_ERRNO, &error);
+	curl_easy_getinfo(transfer->worker.easy, CURLINFO_PRETRANSFER_TIME_T, &ready_us);
 	if (transfer->request.refused)
 		probe_end(probe, CHECK_BAD_REPLY, "%s", transfer->request.refused);
 	else if (code == CURLE_OUT_OF_MEMORY && !has_memory())
@@ -66,7 +85,7 @@ static curl_off_t reached_us(const struct transfer *transfer, CURLINFO point)
 {
 	curl_off_t us = 0;
 
-	curl_easy_getinfo(transfer->easy, point, &us);
+	curl_easy_getinfo(transfer->worker.easy, point, &us);
 	return us;
 }
 
@@ -94,67 +113,118 @@ static bool is_fault_of_session(const struct transfer *transfer, CURLcode code)
 }
 
 /* Repeats the request with a full handshake, so that a proxy that cannot resume sessions is not blamed. */
-static bool repeat(struct transfer *transfer)
+static void repeat(struct transfer *transfer)
 {
-	CURLM *multi = transfer->probe->env->http->multi.multi;
-
-	curl_multi_remove_handle(multi, transfer->easy);
-	curl_easy_setopt(transfer->easy, CURLOPT_SHARE, NULL);
-	http_session_use(transfer->probe->kept, &transfer->tls, true, transfer->easy);
+	curl_easy_setopt(transfer->worker.easy, CURLOPT_SHARE, NULL);
+	http_session_use(transfer->probe->kept, &transfer->tls, true, transfer->worker.easy);
 	transfer->error[0] = '\0';
-	return curl_multi_add_handle(multi, transfer->easy) == CURLM_OK;
+	http_worker_run(&transfer->worker);
 }
 
-static void on_ended(CURL *easy, CURLcode code)
+static void judge(struct transfer *transfer, CURLcode code)
 {
-	struct transfer *transfer = NULL;
+	struct probe *probe = transfer->probe;
 
-	curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&transfer);
-	if (is_fault_of_session(transfer, code) && repeat(transfer))
-		return;
 	note_handshake(transfer);
 	if (code != CURLE_OK)
 		judge_error(transfer, code);
-	else if (transfer->probe->spec->kind == CHECK_GRPC)
-		grpc_request_judge(&transfer->request, transfer->probe);
+	else if (probe->spec->kind == CHECK_GRPC)
+		grpc_request_judge(&transfer->request, probe);
 	else
-		http_request_judge(&transfer->request, transfer->probe);
+		http_request_judge(&transfer->request, probe);
 }
 
 static void free_transfer(struct transfer *transfer)
 {
+	http_worker_close(&transfer->worker);
 	http_request_free(&transfer->request);
-	curl_easy_cleanup(transfer->easy);
 	free(transfer);
 }
 
-/* Returns an idle handle or a new one, with no options set. */
-static struct transfer *take_transfer(struct http *http)
+/* Releases what belongs to the last probe, and keeps the worker for the next one. */
+static void put_transfer(struct transfer *transfer)
+{
+	struct http *http = transfer->http;
+
+	curl_easy_setopt(transfer->worker.easy, CURLOPT_SHARE, NULL);
+	curl_share_cleanup(transfer->share);
+	transfer->share = NULL;
+	http_tls_clear(&transfer->tls);
+	http_request_clear(&transfer->request);
+	transfer->probe = NULL;
+	if (http->idle_count == IDLE_MAX) {
+		free_transfer(transfer);
+		return;
+	}
+	transfer->next = http->idle;
+	http->idle = transfer;
+	http->idle_count++;
+}
+
+static void forget_aborted(struct transfer *transfer)
+{
+	struct transfer **at = &transfer->http->aborted;
+
+	while (*at != transfer)
+		at = &(*at)->next;
+	*at = transfer->next;
+	put_transfer(transfer);
+}
+
+static void on_ended(struct http_worker *worker)
+{
+	struct transfer *transfer = (struct transfer *)worker;
+
+	if (!transfer->probe)
+		forget_aborted(transfer);
+	else if (is_fault_of_session(transfer, worker->code))
+		repeat(transfer);
+	else
+		judge(transfer, worker->code);
+}
+
+static void on_exhausted(struct http_worker *worker)
+{
+	struct transfer *transfer = (struct transfer *)worker;
+
+	probe_end(transfer->probe, CHECK_BAD_REPLY, "libcurl used more than %d ms of CPU time for the reply",
+		HTTP_WORKER_CPU_MS);
+}
+
+static struct transfer *new_transfer(struct http *http, const char **why)
+{
+	struct transfer *transfer = calloc(1, sizeof(*transfer));
+	int error = transfer ? http_worker_open(&transfer->worker, &http->workers) : ENOMEM;
+
+	if (!error) {
+		transfer->http = http;
+		return transfer;
+	}
+	*why = strerror(error);
+	free(transfer);
+	return NULL;
+}
+
+/* Returns an idle transfer or a new one, whose handle has no options set. Returns NULL with the reason in *why. */
+static struct transfer *take_transfer(struct http *http, const char **why)
 {
 	struct transfer *transfer = http->idle;
 
-	if (transfer) {
-		http->idle = transfer->next;
-		curl_easy_reset(transfer->easy);
-		return transfer;
-	}
-	transfer = calloc(1, sizeof(*transfer));
 	if (!transfer)
-		return NULL;
-	transfer->easy = curl_easy_init();
-	if (transfer->easy)
-		return transfer;
-	free(transfer);
-	return NULL;
+		return new_transfer(http, why);
+	http->idle = transfer->next;
+	http->idle_count--;
+	curl_easy_reset(transfer->worker.easy);
+	return transfer;
 }
 
 static void set_connection(struct transfer *transfer, const struct probe *probe)
 {
 	const struct netaddr *source = conf_source(probe->env->conf, probe->spec->addr.family);
-	CURL *easy = transfer->easy;
+	CURL *easy = transfer->worker.easy;
 	char ip[NETADDR_TEXT_MAX], from[NETADDR_TEXT_MAX + 8];
 
-	curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
+	http_worker_set(&transfer->worker);
 	transfer->error[0] = '\0';
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
@@ -171,7 +241,7 @@ static void set_connection(struct transfer *transfer, const struct probe *probe)
 
 static struct ev_loop *watching_loop(const struct http *http)
 {
-	return http->watch ? http->multi.loop : NULL;
+	return http->watch ? http->workers.loop : NULL;
 }
 
 /* Return NULL, or why the probe cannot run. */
@@ -190,7 +260,7 @@ static const char *set_identity(struct http *http, struct http_tls *tls, const s
 	tls->identity = http_identity_of(&http->identities, settings->cert_file, settings->key_file, watching_loop(http));
 	if (!tls->identity)
 		return "out of memory";
-	return tls->identity->key ? NULL : tls->identity->error;
+	return tls->identity->pair.key ? NULL : tls->identity->error;
 }
 
 /* Lets the probe resume the session of an earlier one, if there is memory for sessions. */
@@ -202,7 +272,7 @@ static void set_session(struct transfer *transfer)
 	if (!probe->kept && probe->env->conf->full_handshake_ms)
 		probe->kept = calloc(1, sizeof(struct http_session));
 	if (probe->kept)
-		http_session_use(probe->kept, &transfer->tls, failed, transfer->easy);
+		http_session_use(probe->kept, &transfer->tls, failed, transfer->worker.easy);
 }
 
 static const char *set_tls(struct http *http, struct transfer *transfer, const struct conf_http *settings)
@@ -219,7 +289,8 @@ static const char *set_tls(struct http *http, struct transfer *transfer, const s
 		why = set_identity(http, tls, settings);
 	if (why)
 		return why;
-	http_tls_set(tls, transfer->easy);
+	if (!http_tls_set(tls, transfer->worker.easy))
+		return "out of memory";
 	set_session(transfer);
 	return NULL;
 }
@@ -233,54 +304,84 @@ void http_prepare(struct http *http, const struct conf_http *settings, struct fa
 		faults_error(faults, NULL, "%s", why);
 }
 
+/* True if an aborted transfer to the same proxy does not end. Each probe would leave one more thread behind. */
+static bool is_blocked(const struct http *http, const struct check_spec *spec)
+{
+	uint64_t now = clock_now_ms();
+
+	for (const struct transfer *transfer = http->aborted; transfer; transfer = transfer->next)
+		if (transfer->port == spec->port && netaddr_compare(&transfer->addr, &spec->addr) == 0 &&
+			now - transfer->aborted_ms >= ABORTED_MS)
+			return true;
+	return false;
+}
+
 static void start(struct probe *probe)
 {
 	struct http *http = probe->env->http;
-	struct transfer *transfer = take_transfer(http);
-	const char *why;
+	const char *why = "out of memory";
+	struct transfer *transfer;
 
+	if (is_blocked(http, probe->spec)) {
+		probe_end(probe, CHECK_BAD_REPLY,
+			"libcurl still handles the reply to an earlier probe, whose connection is closed");
+		return;
+	}
+	transfer = take_transfer(http, &why);
 	if (!transfer) {
-		probe_end(probe, CHECK_NOT_RUN, "out of memory");
+		probe_end(probe, CHECK_NOT_RUN, "cannot start a thread: %s", why);
 		return;
 	}
 	transfer->probe = probe;
+	transfer->addr = probe->spec->addr;
+	transfer->port = probe->spec->port;
 	probe->state = transfer;
 	set_connection(transfer, probe);
 	why = set_tls(http, transfer, probe->spec->http);
-	if (!why && (!http_request_set(&transfer->request, transfer->easy, probe) ||
-			    curl_multi_add_handle(http->multi.multi, transfer->easy) != CURLM_OK))
+	if (!why && !http_request_set(&transfer->request, transfer->worker.easy, probe))
 		why = "out of memory";
 	if (why)
 		probe_end(probe, CHECK_NOT_RUN, "%s", why);
+	else
+		http_worker_run(&transfer->worker);
 }
 
 static void stop(struct probe *probe)
 {
-	struct http *http = probe->env->http;
 	struct transfer *transfer = probe->state;
 
+	probe->state = NULL;
 	if (!transfer)
 		return;
-	curl_multi_remove_handle(http->multi.multi, transfer->easy);
-	curl_easy_setopt(transfer->easy, CURLOPT_SHARE, NULL);
-	http_request_clear(&transfer->request);
+	if (!http_worker_is_busy(&transfer->worker)) {
+		put_transfer(transfer);
+		return;
+	}
+	/* The transfer uses the session until it has ended. */
+	if (probe->kept)
+		transfer->share = http_session_end(probe->kept);
 	transfer->probe = NULL;
-	transfer->next = http->idle;
-	http->idle = transfer;
-	probe->state = NULL;
+	transfer->aborted_ms = clock_now_ms();
+	transfer->next = transfer->http->aborted;
+	transfer->http->aborted = transfer;
+	http_worker_abort(&transfer->worker);
 }
 
 struct http *http_open(struct ev_loop *loop, bool watch, struct faults *faults)
 {
 	struct http *http = calloc(1, sizeof(*http));
 
-	if (!http || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK || !http_multi_open(&http->multi, loop, on_ended))
+	/* A thread that does not end may use OpenSSL while the process exits. */
+	OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+	if (!http || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK || http_workers_open(&http->workers, loop))
 		faults_error(faults, NULL, "cannot initialize libcurl, which http checks need");
 	else if (!http_tls_usable())
 		faults_error(faults, NULL,
 			"https checks need a libcurl that uses OpenSSL; this one uses %s: install libcurl4",
 			curl_version());
 	else {
+		http->workers.ended = on_ended;
+		http->workers.exhausted = on_exhausted;
 		http->watch = watch;
 		return http;
 	}
@@ -292,14 +393,12 @@ void http_close(struct http *http)
 {
 	struct transfer *transfer;
 
-	if (!http)
+	if (!http || !http_workers_close(&http->workers))
 		return;
 	while ((transfer = http->idle)) {
 		http->idle = transfer->next;
 		free_transfer(transfer);
 	}
-	http_multi_close(&http->multi);
-	http_tls_forget();
 	http_trust_free(&http->trust);
 	http_identity_free(&http->identities);
 	curl_global_cleanup();
@@ -322,7 +421,7 @@ const struct http_trust *http_trust_list(const struct http *http)
 static void forget(struct probe *probe)
 {
 	if (probe->kept)
-		http_session_end(probe->kept);
+		curl_share_cleanup(http_session_end(probe->kept));
 	free(probe->kept);
 	probe->kept = NULL;
 }

@@ -8,13 +8,10 @@
 
 #include "healthcheck/checks/http/http_tls.h"
 
-static SSL_CTX *make_context(bool lent, const SSL_METHOD *method)
+static SSL_CTX *make_context(const SSL_METHOD *method)
 {
-	SSL_CTX *context;
+	SSL_CTX *context = SSL_CTX_new(method);
 
-	http_tls_lend(lent);
-	context = SSL_CTX_new(method);
-	http_tls_lend(false);
 	assert_non_null(context);
 	return context;
 }
@@ -29,40 +26,63 @@ static bool is_shared(SSL_CTX *a, SSL_CTX *b)
 	return same;
 }
 
-static void test_connections_share_a_context(void **state)
+static void test_connections_of_a_thread_share_a_context(void **state)
 {
 	(void)state;
+	http_tls_begin_thread();
 	for (int i = 0; i < 3; i++)
-		assert_true(is_shared(make_context(true, TLS_client_method()), make_context(true, TLS_client_method())));
-	http_tls_forget();
+		assert_true(is_shared(make_context(TLS_client_method()), make_context(TLS_client_method())));
+	http_tls_end_thread();
 }
 
-static void test_other_users_of_openssl_get_their_own_context(void **state)
+static void test_servers_get_their_own_context(void **state)
 {
 	(void)state;
-	assert_false(is_shared(make_context(true, TLS_client_method()), make_context(false, TLS_client_method())));
-	assert_false(is_shared(make_context(false, TLS_client_method()), make_context(false, TLS_client_method())));
-	assert_false(is_shared(make_context(true, TLS_client_method()), make_context(true, TLS_server_method())));
-	http_tls_forget();
+	http_tls_begin_thread();
+	assert_false(is_shared(make_context(TLS_client_method()), make_context(TLS_server_method())));
+	http_tls_end_thread();
 }
 
-static void test_forgotten_context_is_not_lent_again(void **state)
+static void test_other_threads_get_their_own_context(void **state)
 {
-	SSL_CTX *old = make_context(true, TLS_client_method());
+	(void)state;
+	assert_false(is_shared(make_context(TLS_client_method()), make_context(TLS_client_method())));
+}
+
+static void test_context_of_an_ended_thread_is_not_used_again(void **state)
+{
+	SSL_CTX *old;
 
 	(void)state;
-	http_tls_forget();
-	assert_false(is_shared(old, make_context(true, TLS_client_method())));
-	http_tls_forget();
-	http_tls_forget();
+	http_tls_begin_thread();
+	old = make_context(TLS_client_method());
+	http_tls_end_thread();
+	http_tls_begin_thread();
+	assert_false(is_shared(old, make_context(TLS_client_method())));
+	http_tls_end_thread();
+	http_tls_end_thread();
+}
+
+static void test_context_refuses_renegotiation(void **state)
+{
+	SSL_CTX *context;
+
+	(void)state;
+	http_tls_begin_thread();
+	context = make_context(TLS_client_method());
+	assert_true(SSL_CTX_get_options(context) & SSL_OP_NO_RENEGOTIATION);
+	SSL_CTX_free(context);
+	http_tls_end_thread();
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_connections_share_a_context),
-		cmocka_unit_test(test_other_users_of_openssl_get_their_own_context),
-		cmocka_unit_test(test_forgotten_context_is_not_lent_again),
+		cmocka_unit_test(test_connections_of_a_thread_share_a_context),
+		cmocka_unit_test(test_servers_get_their_own_context),
+		cmocka_unit_test(test_other_threads_get_their_own_context),
+		cmocka_unit_test(test_context_of_an_ended_thread_is_not_used_again),
+		cmocka_unit_test(test_context_refuses_renegotiation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

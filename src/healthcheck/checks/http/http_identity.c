@@ -13,18 +13,23 @@
 
 #define FILE_MAX ((off_t)1 << 20) /* bytes */
 
-/* A pair that is being loaded. */
-struct pair {
-	X509 *cert;
-	STACK_OF(X509) * chain;
-	EVP_PKEY *key;
-};
-
-static void free_pair(struct pair *pair)
+void http_pair_free(struct http_pair *pair)
 {
 	X509_free(pair->cert);
 	sk_X509_pop_free(pair->chain, X509_free);
 	EVP_PKEY_free(pair->key);
+	*pair = (struct http_pair){0};
+}
+
+struct http_pair http_pair_hold(const struct http_pair *pair)
+{
+	STACK_OF(X509) *chain = X509_chain_up_ref(pair->chain);
+
+	if (!chain)
+		return (struct http_pair){0};
+	X509_up_ref(pair->cert);
+	EVP_PKEY_up_ref(pair->key);
+	return (struct http_pair){pair->cert, chain, pair->key};
 }
 
 /* Opens a regular file that is not too large, else returns NULL with the reason in *why. */
@@ -48,7 +53,7 @@ static BIO *open_file(const char *path, const char **why)
 }
 
 /* Returns NULL, or why the certificates cannot be used. */
-static const char *read_certs(const char *path, struct pair *pair)
+static const char *read_certs(const char *path, struct http_pair *pair)
 {
 	const char *why = NULL;
 	BIO *bio = open_file(path, &why);
@@ -75,7 +80,7 @@ static int no_passphrase(char *buf, int size, int writing, void *asked)
 	return -1;
 }
 
-static const char *read_key(const char *path, struct pair *pair)
+static const char *read_key(const char *path, struct http_pair *pair)
 {
 	const char *why = NULL;
 	bool encrypted = false;
@@ -91,7 +96,7 @@ static const char *read_key(const char *path, struct pair *pair)
 }
 
 /* Returns NULL, or why OpenSSL refuses to show the pair, for instance for its security level. */
-static const char *refusal(const struct pair *pair)
+static const char *refusal(const struct http_pair *pair)
 {
 	SSL_CTX *context = SSL_CTX_new_ex(NULL, NULL, TLS_client_method());
 	const char *reason;
@@ -111,16 +116,16 @@ static void refuse(struct http_identity *identity, const char *file, const char 
 	bool same;
 
 	snprintf(error, sizeof(error), "client certificate: %s: %s%s", file, why,
-		identity->key ? "; the certificate that was loaded before stays in use" : "");
+		identity->pair.key ? "; the certificate that was loaded before stays in use" : "");
 	same = strcmp(error, identity->error) == 0;
 	memcpy(identity->error, error, sizeof(error));
-	if (!same && identity->key)
+	if (!same && identity->pair.key)
 		log_error("%s", identity->error);
 }
 
 void http_identity_load(struct http_identity *identity)
 {
-	struct pair pair = {0};
+	struct http_pair pair = {0};
 	const char *file = identity->cert_file, *why = read_certs(file, &pair);
 
 	if (!why) {
@@ -136,17 +141,15 @@ void http_identity_load(struct http_identity *identity)
 	ERR_clear_error();
 	if (why) {
 		refuse(identity, file, why);
-		free_pair(&pair);
+		http_pair_free(&pair);
 		return;
 	}
-	if (identity->error[0] && identity->key)
+	if (identity->error[0] && identity->pair.key)
 		log_notice("client certificate %s is valid again and in use", identity->cert_file);
 	identity->error[0] = '\0';
 	identity->loads++;
-	free_pair(&(struct pair){identity->cert, identity->chain, identity->key});
-	identity->cert = pair.cert;
-	identity->chain = pair.chain;
-	identity->key = pair.key;
+	http_pair_free(&identity->pair);
+	identity->pair = pair;
 }
 
 static void on_changed(void *data)
@@ -158,7 +161,7 @@ static void free_one(struct http_identity *identity)
 {
 	for (int i = 0; i < 2; i++)
 		watch_close(&identity->watches[i]);
-	free_pair(&(struct pair){identity->cert, identity->chain, identity->key});
+	http_pair_free(&identity->pair);
 	free(identity->cert_file);
 	free(identity->key_file);
 	free(identity);
@@ -196,20 +199,6 @@ struct http_identity *http_identity_of(
 	if (loop)
 		watch_files(identity, loop);
 	return identity;
-}
-
-/* OpenSSL calls this when the proxy asks for a client certificate. Returns 1, or 0 if the handshake must fail. */
-static int show(SSL *ssl, void *data)
-{
-	const struct http_identity *identity = data;
-
-	return SSL_use_certificate(ssl, identity->cert) == 1 && SSL_set1_chain(ssl, identity->chain) == 1 &&
-	       SSL_use_PrivateKey(ssl, identity->key) == 1;
-}
-
-void http_identity_use(struct http_identity *identity, SSL_CTX *context)
-{
-	SSL_CTX_set_cert_cb(context, identity ? show : NULL, identity);
 }
 
 void http_identity_free(struct http_identity **list)

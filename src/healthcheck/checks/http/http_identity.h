@@ -2,7 +2,7 @@
 /*
  * The client certificates of https checks, with their keys. A pair is parsed once and shared by all probes. It is read
  * again when one of its files changes. If the files do not fit together, the last good pair stays in use, because
- * whoever replaces them may not be done. One thread.
+ * whoever replaces them may not be done. All functions are for the thread of the event loop.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_HTTP_IDENTITY_H
 #define GLB_HEALTHCHECK_CHECKS_HTTP_IDENTITY_H
@@ -15,13 +15,18 @@
 
 #define HTTP_IDENTITY_ERROR_MAX 512
 
-struct http_identity {
-	struct http_identity *next;
-	char *cert_file, *key_file;
-	/* The pair of the last load that succeeded, and the certificates that lead to its issuer; NULL: none did. */
+/* References to a certificate, to the certificates that lead to its issuer, and to its key; NULL: there is no certificate. */
+struct http_pair {
 	X509 *cert;
 	STACK_OF(X509) * chain;
 	EVP_PKEY *key;
+};
+
+struct http_identity {
+	struct http_identity *next;
+	char *cert_file, *key_file;
+	/* Of the last load that succeeded. */
+	struct http_pair pair;
 	uint64_t loads;
 	/* Why the files were refused; "" if they were loaded. It names the files, and nothing of their content. */
 	char error[HTTP_IDENTITY_ERROR_MAX];
@@ -38,11 +43,10 @@ struct http_identity *http_identity_of(
 /* Reads the files again. */
 void http_identity_load(struct http_identity *identity);
 
-/*
- * Makes the next connection of the context show the pair to a proxy that asks for it. The pair must be loaded. NULL: the
- * connection shows no certificate.
- */
-void http_identity_use(struct http_identity *identity, SSL_CTX *context);
+/* Returns references to the pair, which a later load does not change. Returns no pair if out of memory. */
+struct http_pair http_pair_hold(const struct http_pair *pair);
+
+void http_pair_free(struct http_pair *pair);
 
 void http_identity_free(struct http_identity **list);
 

@@ -30,7 +30,7 @@ static void begin(struct http_session *session, const struct http_tls *tls)
 void http_session_use(struct http_session *session, const struct http_tls *tls, bool failed, CURL *handle)
 {
 	if (failed || clock_now_ms() >= session->due_ms || is_loaded_again(session, tls) || is_expired(session, tls))
-		http_session_end(session);
+		curl_share_cleanup(http_session_end(session));
 	session->empty = false;
 	if (!session->share)
 		begin(session, tls);
@@ -38,10 +38,12 @@ void http_session_use(struct http_session *session, const struct http_tls *tls, 
 	curl_easy_setopt(handle, CURLOPT_SSL_SESSIONID_CACHE, session->share ? 1L : 0L);
 }
 
-void http_session_end(struct http_session *session)
+CURLSH *http_session_end(struct http_session *session)
 {
-	curl_share_cleanup(session->share);
+	CURLSH *share = session->share;
+
 	session->share = NULL;
+	return share;
 }
 
 /*

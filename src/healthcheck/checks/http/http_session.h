@@ -2,7 +2,8 @@
 /*
  * The TLS session that the probes of one https check resume. A resumed session takes half the CPU time of a full
  * handshake, but the proxy does not show its certificate again. So there is a full handshake once per period, and
- * whenever the session may be worth less than a new one. libcurl's cache holds the session. One thread.
+ * whenever the session may be worth less than a new one. libcurl's cache holds the session. All functions are
+ * for the thread of the event loop.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_HTTP_SESSION_H
 #define GLB_HEALTHCHECK_CHECKS_HTTP_SESSION_H
@@ -32,8 +33,10 @@ struct http_session {
  */
 void http_session_use(struct http_session *session, const struct http_tls *tls, bool failed, CURL *handle);
 
-/* Makes the handshake of the next probe full. No handle may use the session. */
-void http_session_end(struct http_session *session);
+/*
+ * Makes the handshake of the next probe full. Returns libcurl's cache, which may be NULL, to be freed when no handle uses it.
+ */
+CURLSH *http_session_end(struct http_session *session);
 
 /* Notes a completed handshake. `period_ms` is the longest time for which its session is resumed. */
 void http_session_note(struct http_session *session, const struct http_tls *tls, unsigned period_ms);

@@ -10,10 +10,15 @@
 #define AES_128_GCM_SHA256 0x1301
 #define SUITES_OF_TLS13    0x13
 
-/* The context of all connections; NULL: the next connection makes one. */
-static SSL_CTX *shared;
-/* True while libcurl may take `shared`. */
-static bool lent;
+/* Bits of a Diffie-Hellman group of TLS 1.2. OpenSSL takes 10 000, which are hundreds of milliseconds of CPU time. */
+#define DH_MAX 4096
+
+/* The context of all connections of this thread; NULL: the next connection makes one. Its settings belong to one connection at a time. */
+static _Thread_local SSL_CTX *own;
+/* True in threads in which libcurl runs. */
+static _Thread_local bool owning;
+/* OpenSSL's own decision about a security parameter. */
+static _Thread_local int (*usual)(const SSL *, const SSL_CTX *, int what, int bits, int nid, void *other, void *data);
 
 bool http_tls_usable(void)
 {
@@ -37,21 +42,24 @@ static void note_expiry(struct http_tls *tls, const X509 *certificate)
 /* OpenSSL calls this when the proxy's certificates have arrived. Returns 1 if they are good. */
 static int verify_chain(X509_STORE_CTX *context, void *data)
 {
-	const SSL *ssl = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx());
-	struct http_tls *tls = ssl ? SSL_get0_security_ex_data(ssl) : NULL;
-	STACK_OF(X509) * chain;
-	int good;
+	struct http_tls *tls = data;
+	int good = tls->verify ? X509_verify_cert(context) : 1;
+	STACK_OF(X509) *chain = X509_STORE_CTX_get0_chain(context);
 
-	(void)data;
-	if (!tls)
-		return 0;
-	good = tls->verify ? X509_verify_cert(context) : 1;
-	chain = X509_STORE_CTX_get0_chain(context);
 	tls->full = true;
 	note_expiry(tls, X509_STORE_CTX_get0_cert(context));
 	for (int i = 0; i < sk_X509_num(chain); i++)
 		note_expiry(tls, sk_X509_value(chain, i));
 	return good;
+}
+
+/* OpenSSL asks this about keys, groups and algorithms. Returns 1 if they are allowed. */
+static int is_allowed(const SSL *ssl, const SSL_CTX *context, int what, int bits, int nid, void *other, void *data)
+{
+	(void)data;
+	if (what == SSL_SECOP_TMP_DH && EVP_PKEY_get_bits(other) > DH_MAX)
+		return 0;
+	return usual(ssl, context, what, bits, nid, other, NULL);
 }
 
 /*
@@ -77,56 +85,71 @@ static void order_suites(SSL_CTX *context)
 		SSL_CTX_set_ciphersuites(context, list);
 }
 
-void http_tls_lend(bool lend)
+void http_tls_begin_thread(void)
 {
-	lent = lend;
+	owning = true;
 }
 
-void http_tls_forget(void)
+void http_tls_end_thread(void)
 {
-	SSL_CTX_free(shared);
-	shared = NULL;
+	owning = false;
+	SSL_CTX_free(own);
+	own = NULL;
 }
 
 /*
  * The dynamic linker binds libcurl's calls to this definition in place of libssl's. libcurl makes a context for each
- * connection, which takes as much CPU time as half of a handshake. The connections can share one, because SSL_new() copies the
- * settings of the context, and libcurl and on_context() set all of them before each SSL_new().
+ * connection, which takes as much CPU time as half of a handshake. The connections of a thread share one instead, because SSL_new() copies
+ * the settings of the context, and libcurl and on_context() set all of them before each SSL_new().
  */
 SSL_CTX *SSL_CTX_new(const SSL_METHOD *method)
 {
-	if (!lent || method != TLS_client_method())
+	if (!owning || method != TLS_client_method())
 		return SSL_CTX_new_ex(NULL, NULL, method);
-	if (!shared) {
-		shared = SSL_CTX_new_ex(NULL, NULL, method);
-		if (!shared)
+	if (!own) {
+		own = SSL_CTX_new_ex(NULL, NULL, method);
+		if (!own)
 			return NULL;
-		order_suites(shared);
+		order_suites(own);
+		SSL_CTX_set_options(own, SSL_OP_NO_RENEGOTIATION);
+		usual = SSL_CTX_get_security_callback(own);
+		SSL_CTX_set_security_callback(own, is_allowed);
 	}
-	SSL_CTX_up_ref(shared);
-	return shared;
+	SSL_CTX_up_ref(own);
+	return own;
 }
 
-/* libcurl calls this for each new connection, before SSL_new(). */
+/* OpenSSL calls this when the proxy asks for a client certificate. Returns 1, or 0 if the handshake must fail. */
+static int show(SSL *ssl, void *data)
+{
+	const struct http_pair *pair = data;
+
+	return SSL_use_certificate(ssl, pair->cert) == 1 && SSL_set1_chain(ssl, pair->chain) == 1 &&
+	       SSL_use_PrivateKey(ssl, pair->key) == 1;
+}
+
+/* libcurl calls this for each new connection, before SSL_new(), in the thread of the transfer. */
 static CURLcode on_context(CURL *easy, void *context, void *data)
 {
 	struct http_tls *tls = data;
 
 	(void)easy;
 	/* This store is used in place of the one in which libcurl loads certificates. */
-	if (!SSL_CTX_set1_verify_cert_store(context, tls->trust ? tls->trust->store : NULL))
+	if (!SSL_CTX_set1_verify_cert_store(context, tls->store))
 		return CURLE_FAILED_INIT;
-	http_identity_use(tls->identity, context);
+	SSL_CTX_set_cert_cb(context, tls->pair.key ? show : NULL, &tls->pair);
 	/* libcurl refuses the tickets of TLS 1.2, without which nginx does not resume sessions by default. */
 	SSL_CTX_clear_options(context, SSL_OP_NO_TICKET);
-	SSL_CTX_set_cert_verify_callback(context, verify_chain, NULL);
-	/* SSL_new() copies this pointer. OpenSSL's own security callback does not use it. */
-	SSL_CTX_set0_security_ex_data(context, tls);
+	SSL_CTX_set_cert_verify_callback(context, verify_chain, tls);
 	return CURLE_OK;
 }
 
-void http_tls_set(struct http_tls *tls, CURL *easy)
+bool http_tls_set(struct http_tls *tls, CURL *easy)
 {
+	if (tls->trust && X509_STORE_up_ref(tls->trust->store))
+		tls->store = tls->trust->store;
+	if (tls->identity)
+		tls->pair = http_pair_hold(&tls->identity->pair);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, tls->verify ? 1L : 0L);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, tls->verify ? 2L : 0L);
 	curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L);
@@ -136,4 +159,12 @@ void http_tls_set(struct http_tls *tls, CURL *easy)
 	curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
 	curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, on_context);
 	curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, tls);
+	return !tls->trust == !tls->store && !tls->identity == !tls->pair.key;
+}
+
+void http_tls_clear(struct http_tls *tls)
+{
+	X509_STORE_free(tls->store);
+	tls->store = NULL;
+	http_pair_free(&tls->pair);
 }

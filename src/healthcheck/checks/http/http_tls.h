@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Verifies the certificates of one https probe against shared trust, and notes when they expire. http_session.h decides if
- * the probe resumes a session; then no certificate arrives. The connections of libcurl share one SSL_CTX. One thread.
+ * the probe resumes a session; then no certificate arrives. The thread of the event loop calls the functions. While the
+ * transfer runs, only its thread uses the struct. The transfers of a thread share one SSL_CTX.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_HTTP_TLS_H
 #define GLB_HEALTHCHECK_CHECKS_HTTP_TLS_H
@@ -14,27 +15,33 @@
 #include "healthcheck/checks/http/http_trust.h"
 
 struct http_tls {
-	/* NULL: nothing is verified. Its store may be replaced until the connection takes a reference. */
-	const struct http_trust *trust;
 	bool verify;
-	/* The client certificate; NULL: none. It may be replaced likewise. */
-	struct http_identity *identity;
+	/* NULL: nothing is verified. And its certificates, which the transfer holds. */
+	const struct http_trust *trust;
+	X509_STORE *store;
+	/* The client certificate; NULL: none. And the pair that the transfer holds. */
+	const struct http_identity *identity;
+	struct http_pair pair;
 	/* Unix time when the first certificate of the proxy's chain expires; 0: no certificate arrived. */
 	int64_t expires_s;
 	/* True if the proxy's certificates arrived: the handshake is full. */
 	bool full;
 };
 
+/* Makes one context of OpenSSL for all transfers of the calling thread, and frees it. */
+void http_tls_begin_thread(void);
+void http_tls_end_thread(void);
+
 /* True if libcurl uses OpenSSL, which this module needs. */
 bool http_tls_usable(void);
 
-/* Makes the next transfer of the handle use `tls`, which must not move. Its trust may be NULL if it does not verify. */
-void http_tls_set(struct http_tls *tls, CURL *easy);
+/*
+ * Makes the next transfer of the handle use `tls`, which must not move, with the certificates that are loaded now. Its trust
+ * may be NULL if it does not verify. Returns false if out of memory.
+ */
+bool http_tls_set(struct http_tls *tls, CURL *easy);
 
-/* True while libcurl connects: SSL_CTX_new() then returns the shared context. Else each caller of SSL_CTX_new() gets its own. */
-void http_tls_lend(bool lend);
-
-/* Frees the shared context. Connections that are open keep a reference to it. */
-void http_tls_forget(void);
+/* Releases what http_tls_set() holds. */
+void http_tls_clear(struct http_tls *tls);
 
 #endif

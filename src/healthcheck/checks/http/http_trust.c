@@ -96,7 +96,7 @@ void http_trust_load(struct http_trust *trust)
 		log_notice("trusted certificates in %s are valid again and in use", trust->file);
 	trust->error[0] = '\0';
 	trust->loads++;
-	/* Probes that are running keep a reference to the old store. */
+	/* Probes that are running hold the old store. */
 	X509_STORE_free(trust->store);
 	trust->store = store;
 }
