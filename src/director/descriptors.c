@@ -81,8 +81,8 @@ static int find_bound(const struct descriptors *now, unsigned long inode, unsign
 int descriptors_packet_socket(unsigned interface, uint16_t n)
 {
 	/*
-	 * Linux lists the sockets in the order in which they were created, with the inode in the last column. The file descriptors need not
-	 * ascend: while the driver creates its sockets, another thread may close a lower one.
+	 * Linux lists the sockets in the order in which they were created, with the inode in the ninth column, which blanks may follow. The
+	 * file descriptors need not ascend: while the driver creates its sockets, another thread may close a lower one.
 	 */
 	FILE *list = fopen("/proc/self/net/packet", "re");
 	struct descriptors now;
@@ -91,8 +91,11 @@ int descriptors_packet_socket(unsigned interface, uint16_t n)
 
 	descriptors_take(&now);
 	while (list && fgets(line, sizeof(line), list)) {
-		const char *column = strrchr(line, ' ');
-		int fd = column ? find_bound(&now, strtoul(column, NULL, 10), interface) : -1;
+		unsigned long inode;
+		int fd = -1;
+
+		if (sscanf(line, "%*s %*s %*s %*s %*s %*s %*s %*s %lu", &inode) == 1)
+			fd = find_bound(&now, inode, interface);
 
 		if (fd >= 0 && n-- == 0) {
 			found = fd;
