@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-from lab.tools import BUILD, COMMAND, LabError, program_folders
+from lab.tools import BUILD, COMMAND, TIMEOUT_S, LabError, program_folders
 
 MARK = "GLB_LAB_CAPSULE"
 # If unshare(1) dies, the kernel kills its child, which is process 1 of the capsule, and so all processes in the capsule.
@@ -26,7 +26,7 @@ UNSHARE = [
     "unshare", "--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child=KILL", "--mount-proc",
 ]
 PREFIX = "glb-lab-"
-UP_TIMEOUT_S, STOP_TIMEOUT_S = 60, 10
+UP_TIMEOUT_S, STOP_TIMEOUT_S = 2 * TIMEOUT_S, 10
 COLOURS = "GLB_LAB_COLOURS"  # environment variable: the output goes to a terminal
 
 

@@ -9,11 +9,11 @@ import sys
 import time
 
 from lab.proxy import DOWNLOAD
-from lab.tools import TREE, LabError
+from lab.tools import TIMEOUT_S, TREE, LabError
 from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, HTTP_PORT, VIPS
 
 HELD, SHORT_WORKERS = 200, 4
-TIMEOUT_S = 10  # of a Dialogue
+DIALOGUE_S = 10  # limit for an answer in a Dialogue
 UPLOAD_CHUNKS = 50
 PYTHON = [sys.executable, "-B"]
 
@@ -59,7 +59,7 @@ class Load:
         """Ends all connections. Returns the last report."""
         report = self._ask("stop")
         self.process.stdin.close()
-        self.process.wait(10)
+        self.process.wait(TIMEOUT_S)
         return report
 
 
@@ -68,7 +68,7 @@ class Dialogue:
 
     def __init__(self, client, address, port, vip, vip_port):
         self.socket = client.socket(socket.AF_INET6 if ":" in vip else socket.AF_INET, socket.SOCK_STREAM)
-        self.socket.settimeout(TIMEOUT_S)
+        self.socket.settimeout(DIALOGUE_S)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind((address, port))
         self.socket.connect((vip, vip_port))

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from lab.haproxy import LOCAL, LOCAL_ECHO_PORT, LOCAL_HTTP_PORT, Haproxy
-from lab.tools import TREE, LabError, program, read, write
+from lab.tools import TIMEOUT_S, TREE, LabError, program, read, write
 from lab.topology import ECHO_PORT, HEALTH_URI, HTTP_PORT, NETWORK, VIP4, VIP6
 
 EXPORTER_PORT = 19522
@@ -119,7 +119,7 @@ class Proxy:
     def stop_nginx(self):
         """Stops nginx like its systemd unit: it no longer listens, but answers the requests that it has."""
         self.nginx.send_signal(signal.SIGQUIT)
-        self.nginx.wait(10)
+        self.nginx.wait(TIMEOUT_S)
 
     def pass_checks(self, healthy):
         """Makes the page for health checks exist or not. Pages for clients do not change."""

@@ -10,10 +10,9 @@ from dataclasses import asdict, dataclass, field
 from lab.clients import Load
 from lab.healthcheck import follow
 from lab.packet import read_pcap
-from lab.tools import LabError, cli_json, poll, wait_until
+from lab.tools import TIMEOUT_S, LabError, cli_json, poll, wait_until
 from lab.topology import HTTP_PORT, JUMBO_MTU
 
-BECOME_S = 3
 PMTU = re.compile(r"pmtu:(\d+)")
 # Counters of packets that a director received and did not forward, besides the drop_ counters.
 NOT_FORWARDED = ("answered_too_big", "exception")
@@ -67,7 +66,7 @@ class Capture:
         for process, path in self.processes:
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
-            process.wait(10)
+            process.wait(TIMEOUT_S)
             count = len(read_pcap(path))
             decoded = cli_json("decode", path)["packets"]
             packets += count
@@ -181,7 +180,7 @@ class Stage:
         def pmtu():
             return next((int(match[1]) for line in self.sockets(proxy, port) if (match := PMTU.search(line))), None)
 
-        poll(lambda: pmtu() == wanted, BECOME_S)
+        poll(lambda: pmtu() == wanted, TIMEOUT_S)
         return pmtu()
 
     def route_mtu(self, proxy, client):

@@ -13,11 +13,11 @@ import time
 from dataclasses import dataclass
 
 from lab.net import mac
+from lab.tools import TIMEOUT_S
 from lab.topology import BY_HAND4, BY_HAND6
 
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 TCP, ICMP = 6, 1
-TIMEOUT_S = 3
 SO_ATTACH_FILTER = 26
 MSS_1460 = b"\x02\x04\x05\xb4"
 

@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import faulthandler
+import os
 import signal
+
+# The limit of waits, also in the labs that tests start. A test must pass beside a load that takes nearly all of the CPUs.
+os.environ.setdefault("GLB_LAB_TIMEOUT_S", "240")
 
 # A shell lets its programs in the background ignore SIGINT. All processes of the tests would inherit that from pytest.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure():
+    """script/test ends a leg that hangs by SIGTERM: shows in which test, and where. pytest captures file descriptor 2 only during a test."""
+    faulthandler.register(signal.SIGTERM, os.dup(2), chain=True)

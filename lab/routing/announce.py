@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 from lab.routing import bird, frr
-from lab.tools import INSTALLED, TREE, LabError, check_tools, program, read, wait_until, write
+from lab.tools import INSTALLED, TIMEOUT_S, TREE, LabError, check_tools, program, read, wait_until, write
 from lab.topology import VIP4, VIP6
 
 DRIVERS = Path("/etc/glb/announce.d") if INSTALLED else TREE / "config/announce.d"
@@ -28,7 +28,6 @@ hold_ms = 500;
 reassert_ms = 1000;
 withdraw_ms = 500;
 """
-STOP_S = 10
 
 
 class Announcer:
@@ -65,7 +64,7 @@ class Announcer:
     def stop(self):
         """Returns when it has withdrawn the VIPs and waited for the routers."""
         self.process.send_signal(signal.SIGTERM)
-        if self.process.wait(STOP_S) != 0:
+        if self.process.wait(TIMEOUT_S) != 0:
             raise LabError(f"glb-announce on {self.director.name} ended with exit code {self.process.returncode}:\n{read(self.log)}")
 
 

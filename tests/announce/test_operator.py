@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from announcer import DRIVER, VIP, VIP6
 
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 from support.service_manager import ServiceManager
 
 ON, ON6 = "glb_203_0_113_10", "glb_2001_db8_f__10"
@@ -150,7 +150,7 @@ def test_service_manager_is_told(announcer, director):
             manager.wait_for("STATUS=announces 0 of 2 VIPs; glb-director is failing: link_down: port 0 (eth0): the link is down")
             announcer.process.send_signal(signal.SIGTERM)
             manager.wait_for("STOPPING=1")
-            assert announcer.process.wait(30) == 0
+            assert announcer.process.wait(TIMEOUT_S) == 0
 
 
 def test_stop_waits_only_if_something_was_announced(announcer, director):

@@ -8,7 +8,7 @@ import pytest
 from announcer import VIP, VIP6
 
 from lab.net import Namespace
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 
 ON, ON6 = "glb_203_0_113_10", "glb_2001_db8_f__10"
 FAMILIES = (("203.0.113.241", "glb_203_0_113_241", "203.0.113.240/28"), ("2001:db8:f::f1", "glb_2001_db8_f__f1", "2001:db8:f::f0/124"))
@@ -144,5 +144,5 @@ def test_forged_replies_prove_nothing(announcer, director, make_host):
 def test_source_that_this_host_does_not_have_refuses_the_start(announcer, make_host):
     make_host(FAMILIES[0][0], source="198.51.100.99")
     with announcer:
-        assert announcer.process.wait(30) == 1
+        assert announcer.process.wait(TIMEOUT_S) == 1
     announcer.wait_log("probe.source: this host does not have the address")

@@ -8,6 +8,7 @@ import struct
 
 from cases import frames as f
 from lab.net import Namespace, connect, mac
+from lab.tools import TIMEOUT_S
 from model.flow import TCP, UDP
 from model_of_proxy import Sockets
 
@@ -74,7 +75,7 @@ class Host:
     def _socket(self, family, kind, address, listen=False):
         new = self.close.enter_context(socket.socket(FAMILY[family], kind))
         new.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        new.settimeout(5)
+        new.settimeout(TIMEOUT_S)
         new.bind(address)
         if listen:
             new.listen(128)
@@ -165,7 +166,7 @@ class Host:
         with self.network:
             raw = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETHERTYPE[family]))
         raw.bind(("net0", ETHERTYPE[family]))
-        raw.settimeout(5)
+        raw.settimeout(TIMEOUT_S)
         return raw
 
     def _send(self, raw, family, inner):

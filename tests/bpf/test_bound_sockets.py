@@ -11,7 +11,7 @@ from cases import frames as f
 from conftest import run_frames
 from host import CLIENT, PROXY, VIP, packet
 from lab.net import Namespace, connect
-from lab.tools import LabError
+from lab.tools import TIMEOUT_S, LabError
 from packets import gue_frame
 
 SO_BINDTODEVICE = 25
@@ -47,10 +47,10 @@ def dial(pair, device, port):
         listener.setsockopt(socket.SOL_SOCKET, SO_BINDTODEVICE, device.encode())
     listener.bind((VIP[4], port))
     listener.listen(5)
-    listener.settimeout(5)
+    listener.settimeout(TIMEOUT_S)
     with network:
         client = stack.enter_context(socket.socket())
-    client.settimeout(5)
+    client.settimeout(TIMEOUT_S)
     client.bind((CLIENT[4], 0))
     client.connect((VIP[4], port))
     stack.enter_context(listener.accept()[0])

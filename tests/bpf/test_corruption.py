@@ -17,6 +17,7 @@ import pytest
 from cases import frames as f
 from host import FAMILY, VIP, packet
 from lab.net import Namespace, connect, mac
+from lab.tools import TIMEOUT_S
 from lab.wire import ACK, SYN, checksum, tcp_segment
 from support.tree import BUILD
 from tc_ingress import tc_programs
@@ -74,7 +75,7 @@ class Network:
         for name in PROXY:
             self._proxy(glb_redirect, name, mode)
         self.raw = self.close.enter_context(self.sender.packet_socket("eth0", ignore_outgoing=True))
-        self.raw.settimeout(5)
+        self.raw.settimeout(TIMEOUT_S)
         self.ethernet = f.mac(mac(self.router, "sender")) + f.mac(mac(self.sender, "eth0"))
         self.port = CLIENT_PORT
 
@@ -132,7 +133,7 @@ class Network:
         with self.proxies["a"]:
             new = socket.socket(FAMILY[family], socket.SOCK_STREAM)
         new.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        new.settimeout(5)
+        new.settimeout(TIMEOUT_S)
         new.bind((VIP[family], HTTP))
         new.listen()
         return new
@@ -176,7 +177,7 @@ def test_damaged_tcp_is_dropped_by_the_kernel(link, family, position):
         theirs = link.receive_tcp(family, port) + 1
         segment(2, theirs, ACK)
         server, _ = listener.accept()
-    server.settimeout(5)
+    server.settimeout(TIMEOUT_S)
     sequence = 2
     with contextlib.closing(server):
         for damage in TCP_DAMAGE.values():
@@ -205,7 +206,7 @@ def udp_server(link, family, port):
     with link.proxies["a"]:
         server = socket.socket(FAMILY[family], socket.SOCK_DGRAM)
     with contextlib.closing(server):
-        server.settimeout(5)
+        server.settimeout(TIMEOUT_S)
         server.bind((VIP[family], UDP_PORT))
         server.connect((CLIENT[family], port))
         yield server
@@ -272,7 +273,7 @@ def test_verified_packets_merge(network):
     port = network.next_port()
     tap = network.proxies["a"].packet_socket("eth0", ignore_outgoing=True)
     with contextlib.closing(tap):
-        tap.settimeout(5)
+        tap.settimeout(TIMEOUT_S)
         for number in range(SEGMENTS):
             tcp = tcp_segment(CLIENT[6], VIP[6], (port, HTTP), 1 + number * SIZE, 1, ACK, b"x" * SIZE)
             network.send(packet(6, f.TCP, tcp, src=CLIENT[6], dst=VIP[6]), ("a",))

@@ -12,6 +12,7 @@ from cases import frames as f
 from conftest import run_frames
 from host import CLIENT, FAMILY, FULL, UNKNOWN, VIP, checksummed_tcp, packet
 from lab.net import connect, mac
+from lab.tools import TIMEOUT_S
 from model_of_proxy import XDP_DROP, XDP_PASS, decide
 from packets import SYN, gue_frame, kind
 from test_loader import Proxy
@@ -51,7 +52,7 @@ def from_network(proxy, frame):
 def test_jumbo_frame_for_this_host_arrives_whole(proxy, family):
     with proxy.namespace.socket(FAMILY[family], socket.SOCK_DGRAM) as server:
         server.bind((VIP[family], PORT))
-        server.settimeout(5)
+        server.settimeout(TIMEOUT_S)
         before = proxy.stats()
         proxy.receive([from_network(proxy, gue_frame(datagram(family)))])
         assert server.recv(10000) == PAYLOAD
@@ -64,7 +65,7 @@ def test_jumbo_frame_for_the_next_hop_is_sent_whole(proxy, family):
     frame = from_network(proxy, gue_frame(packet(family, f.TCP, segment), checksum="right"))
     expected = decide(frame).frame
     with proxy.network.packet_socket("net0", ignore_outgoing=True) as wire:
-        wire.settimeout(5)
+        wire.settimeout(TIMEOUT_S)
         proxy.receive([frame])
         while (got := wire.recv(10000))[12:14] != expected[12:14]:
             pass  # the host's own neighbour discovery

@@ -17,7 +17,7 @@ import pytest
 from cases import frames as f
 from host import CLIENT, FAMILY, FULL, HTTP, SILENT, VIP, checksummed_tcp, packet
 from lab.net import Namespace, connect
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 from model_of_proxy import announced_mss
 
 DIRECTOR = "203.0.113.2"
@@ -134,7 +134,7 @@ class Lab:
         with self.namespaces[name]:
             listener = self.close.enter_context(socket.socket(FAMILY[family]))
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.settimeout(10)
+        listener.settimeout(TIMEOUT_S)
         listener.bind((VIP[family], port))
         listener.listen(backlog)
         return listener
@@ -142,13 +142,13 @@ class Lab:
     def dial(self, family, port=HTTP):
         with self.namespaces["client"]:
             client = self.close.enter_context(socket.socket(FAMILY[family]))
-        client.settimeout(10)
+        client.settimeout(TIMEOUT_S)
         client.connect((VIP[family], port))
         return client
 
     def accept(self, name, family):
         server = self.close.enter_context(self.listeners[name, family].accept()[0])
-        server.settimeout(10)
+        server.settimeout(TIMEOUT_S)
         return server
 
 
@@ -240,7 +240,7 @@ def test_connection_by_a_cookie(lab, family):
     # The ACK first reaches another proxy than the one that sent the cookie.
     lab.director.hops = ("b", "a")
     server, _ = lab.full[family].accept()
-    server.settimeout(10)
+    server.settimeout(TIMEOUT_S)
     with client, server:
         talk(client, server, b"let in by a cookie")
         client.sendall(bytes(100_000))
@@ -264,7 +264,7 @@ def test_a_server_with_an_unconnected_socket_keeps_its_clients(lab, family):
     for name in PROXY:
         with lab.namespaces[name]:
             servers[name] = lab.close.enter_context(socket.socket(FAMILY[family], socket.SOCK_DGRAM))
-        servers[name].settimeout(10)
+        servers[name].settimeout(TIMEOUT_S)
         servers[name].bind((VIP[family], 443))
         lab.attach(name, "--udp", "connected")
     before = {name: lab.stats(name) for name in PROXY}

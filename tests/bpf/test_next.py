@@ -12,7 +12,7 @@ import pytest
 
 from cases import frames as f
 from host import FAMILY, UNKNOWN, VIP, packet
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 from packets import gue_frame
 from support.pages import block, commands
 from support.tree import BUILD
@@ -69,7 +69,7 @@ def test_no_packet_is_lost_while_it_comes_and_goes(proxy):
     """Also while glb-redirect is replaced."""
     with proxy.namespace.socket(FAMILY[4], socket.SOCK_DGRAM) as server:
         server.bind((VIP[4], PORT))
-        server.settimeout(10)
+        server.settimeout(TIMEOUT_S)
         commands = f"next eth0 {OTHER}", "attach eth0", "next eth0 --none"
         script = "".join(f"{proxy.glb_redirect} {command} >/dev/null || exit 1; " for command in commands)
         loader = proxy.namespace.start("sh", "-c", f"for i in 1 2 3; do {script} done")

@@ -14,7 +14,7 @@ import pytest
 
 from cases import frames as f
 from lab.net import Namespace, connect, mac
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 from host import HTTP, VIP
 from test_live import Director, talk
 
@@ -49,7 +49,7 @@ class Segment:
 
     def _listen(self, name):
         listener = self.close.enter_context(self.hosts[name].socket(socket.AF_INET, socket.SOCK_STREAM))
-        listener.settimeout(10)
+        listener.settimeout(TIMEOUT_S)
         listener.bind((VIP[4], HTTP))
         listener.listen(8)
         return listener
@@ -143,11 +143,11 @@ def test_connection_survives_a_swap_of_hops_without_a_router(segment):
     try:
         segment.director.hops = ("a", "b")
         with segment.hosts["client"].socket(socket.AF_INET, socket.SOCK_STREAM) as client:
-            client.settimeout(10)
+            client.settimeout(TIMEOUT_S)
             client.connect((VIP[4], HTTP))
             server, _ = segment.listeners["a"].accept()
             with server:
-                server.settimeout(10)
+                server.settimeout(TIMEOUT_S)
                 talk(client, server, b"first hop knows it")
                 segment.director.hops = ("b", "a")
                 talk(client, server, b"second chance")

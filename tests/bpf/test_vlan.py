@@ -10,6 +10,7 @@ import pytest
 from cases import frames as f
 from host import FAMILY, HTTP, SILENT, UNKNOWN, VIP, checksummed_tcp, packet
 from lab.net import Namespace, mac
+from lab.tools import TIMEOUT_S
 from packets import SYN, gue_frame
 from test_loader import Proxy
 
@@ -59,7 +60,7 @@ class Tagged(Proxy):
         with contextlib.ExitStack() as stack:
             sockets = {name: stack.enter_context(self.network.packet_socket(name, True)) for name in ("net0", "net0.10")}
             self.send_in_vlan(frame)
-            sockets["net0"].settimeout(5)
+            sockets["net0"].settimeout(TIMEOUT_S)
             # The socket on net0 sees tagged frames, too, without their tag.
             while (got := sockets["net0"].recv(4096))[23:24] != b"\x11" or got[36:38] != (19523).to_bytes(2, "big"):
                 pass
@@ -153,7 +154,7 @@ def test_accepted_packet_reaches_the_vlan(proxy, mode, in_frames):
     with proxy.namespace.socket(FAMILY[4], socket.SOCK_DGRAM) as server:
         server.bind((VIP[4], ECHO))
         server.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"eth0.10")
-        server.settimeout(5)
+        server.settimeout(TIMEOUT_S)
         proxy.send_in_vlan(gue_frame(packet(4, f.UDP, f.udp(UNKNOWN, ECHO, b"tagged"))))
         assert server.recv(100) == b"tagged"
 
@@ -172,7 +173,7 @@ def test_syn_cookie_has_the_tag(proxy, mode, in_frames):
         server.listen(1)
         segment = checksummed_tcp(4, SILENT[4], VIP[4], f.tcp(UNKNOWN, HTTP, b"", SYN))
         proxy.send_in_vlan(gue_frame(packet(4, f.TCP, segment, src=SILENT[4])))
-        wire.settimeout(5)
+        wire.settimeout(TIMEOUT_S)
         while (reply := wire.recv(4096))[23] != f.TCP:
             pass
         assert reply[26:34] == f.ip(VIP[4]) + f.ip(SILENT[4]) and reply[47] & 0x12 == 0x12

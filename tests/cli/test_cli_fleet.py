@@ -11,6 +11,7 @@ import threading
 
 import pytest
 
+from lab.tools import TIMEOUT_S
 from support.outputs import check_output
 from support.ports import closed_port
 from support.tree import CLI, TREE
@@ -217,12 +218,12 @@ def test_a_file_of_hosts(fleet, tmp_path):
     (("--root", "/", "a"), "exclude each other"),
 ))
 def test_wrong_arguments(words, message):
-    done = subprocess.run([CLI, "doctor", "--fleet", *words], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([CLI, "doctor", "--fleet", *words], capture_output=True, text=True, timeout=TIMEOUT_S)
     assert done.returncode == 2 and message in done.stderr and done.stdout == ""
 
 
 def test_hosts_without_fleet():
-    done = subprocess.run([CLI, "doctor", "a"], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([CLI, "doctor", "a"], capture_output=True, text=True, timeout=TIMEOUT_S)
     assert done.returncode == 2 and "hosts are for --fleet" in done.stderr
 
 

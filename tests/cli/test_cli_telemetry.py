@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.tools import TIMEOUT_S
 from support import pcap
 from support import traffic
 from support.cli import FAILED, USAGE, run, run_json, table
@@ -240,7 +241,7 @@ class Watch:
 
     def end(self, number=signal.SIGINT):
         self.process.send_signal(number)
-        _, stderr = self.process.communicate(timeout=20)
+        _, stderr = self.process.communicate(timeout=TIMEOUT_S)
         return self.process.returncode, stderr
 
 

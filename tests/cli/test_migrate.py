@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from lab.tools import TIMEOUT_S
 from model import read_v2
 from support import glb
 from support.cli import FAILED, OK, USAGE, backend, run, table, write_conf, write_tables
@@ -411,7 +412,7 @@ def test_glb_healthcheck_takes_the_result(tmp_path):
     conf = tmp_path / "healthcheck.conf"
     migrate(write(tmp_path, healthcheck(tmp_path, reload_command=None, debug=True)), conf)
     assert errors_of(conf) == []
-    done = subprocess.run([HEALTHCHECK, "--config-file", conf, "--check-once"], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([HEALTHCHECK, "--config-file", conf, "--check-once"], capture_output=True, text=True, timeout=TIMEOUT_S)
     assert done.returncode == 0 and "error" not in done.stderr, done.stderr
 
 

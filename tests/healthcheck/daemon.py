@@ -7,7 +7,7 @@ import os
 import re
 import signal
 
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 from support.outputs import check_output
 from support.tree import HEALTHCHECK
 
@@ -78,7 +78,7 @@ class Daemon:
 
     def get(self, path, method="GET", **headers):
         with self.host:
-            connection = http.client.HTTPConnection("127.0.0.1", 19521, timeout=10)
+            connection = http.client.HTTPConnection("127.0.0.1", 19521, timeout=TIMEOUT_S)
             connection.connect()
         connection.request(method, path, headers=headers)
         response = connection.getresponse()

@@ -11,7 +11,7 @@ import nginx
 import peers
 import pytest
 from daemon import PROGRAM, Daemon, backend, table
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 from network import ELSEWHERE, NOBODY, PROXY, PROXY6, VIP, VIP6
 from support.tree import CLI, REDIRECT, TREE
 
@@ -251,7 +251,7 @@ def test_bad_client_certificate_is_an_error_at_start(daemon, servers, cert, key,
                     servers / "encrypted.pem"], check=True, capture_output=True)
     nginx.make_certificate(servers, "weak", "weak-", ("rsa:1024",))
     made = daemon(table(backend(PROXY, http=nginx.TLS_CLIENT)), http=client(servers, cert, key))
-    run = subprocess.run([PROGRAM, "-c", made.conf], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=30)
+    run = subprocess.run([PROGRAM, "-c", made.conf], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S)
     assert run.returncode == 1 and f"{expected}\n" in run.stderr and "error: " in run.stderr
     assert "client certificate: " in run.stderr and "PRIVATE" not in run.stderr
 

@@ -9,7 +9,7 @@ import pytest
 
 import nginx
 from daemon import backend, table, wait_probes
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 from network import PROXY
 from support.browser import Page, browse, words
 
@@ -23,7 +23,7 @@ HISTORY = 32
 def get(made, path="/", **headers):
     """Returns the status, the headers and the text."""
     with made.host:
-        connection = http.client.HTTPConnection("127.0.0.1", 19521, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", 19521, timeout=TIMEOUT_S)
         connection.connect()
     connection.request("GET", path, headers=headers)
     reply = connection.getresponse()

@@ -9,7 +9,7 @@ import socket
 import nginx
 import pytest
 from daemon import backend, table, wait_probes
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 from network import PROXY
 
 CLIENTS_MAX = 32
@@ -21,7 +21,7 @@ def connect(host, request=b""):
     with host:
         made = socket.socket()
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    made.settimeout(10)
+    made.settimeout(TIMEOUT_S)
     made.connect(("127.0.0.1", 19521))
     made.sendall(request)
     return made

@@ -7,12 +7,11 @@ import re
 import subprocess
 import uuid
 
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 from support.tree import BUILD, TREE
 
 LAB, DEMO = str(TREE / "lab/lab"), str(TREE / "script/demo")
 MARK = "GLB_LAB_TEST"  # environment variable of a lab and of all its processes
-UP_S = 60  # limit for the start of a lab
 END_S = 5  # limit for the end of killed processes; less than the duration of a scenario or the demo
 
 
@@ -27,7 +26,7 @@ def environment(mark=""):
     return {**os.environ, "GLB_BUILD": str(BUILD), "GLB_LAB_NAME": NAME, MARK: mark}
 
 
-def lab(*arguments, mark="", timeout=200):
+def lab(*arguments, mark="", timeout=2 * TIMEOUT_S):
     return subprocess.run([LAB, *arguments], env=environment(mark), capture_output=True, text=True, timeout=timeout)
 
 
@@ -65,7 +64,7 @@ def left_behind():
 
 def wait_for_process(mark, word):
     """Waits for processes with the mark and with the word in their command line. Returns their pids."""
-    return wait_until(lambda: [pid for pid, command in started_by(mark).items() if word in command], word, UP_S)
+    return wait_until(lambda: [pid for pid, command in started_by(mark).items() if word in command], word)
 
 
 def assert_nothing_left(mark):

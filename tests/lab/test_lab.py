@@ -12,8 +12,8 @@ import sys
 
 import pytest
 from lab.proxy import DOWNLOAD_BYTES
-from lab.tools import wait_until
-from lab_process import LAB, UP_S, assert_nothing_left, environment, lab, new_mark, start, wait_for_process
+from lab.tools import TIMEOUT_S, wait_until
+from lab_process import LAB, assert_nothing_left, environment, lab, new_mark, start, wait_for_process
 from support.ports import reserved_port
 from support.tree import TREE
 
@@ -135,7 +135,7 @@ def test_a_port_of_a_host_is_forwarded_until_the_lab_ends(up, port):
     # A client whose connection is open when the lab ends does not keep the namespace.
     with socket.create_connection(("127.0.0.1", port)):
         assert lab("down", "--name", name).returncode == 0
-        assert process.communicate(timeout=UP_S)[1] == "" and process.returncode == 0
+        assert process.communicate(timeout=TIMEOUT_S)[1] == "" and process.returncode == 0
 
 
 def test_forward_of_a_port_without_a_server_closes_the_connection_and_goes_on(up, port):
@@ -145,7 +145,7 @@ def test_forward_of_a_port_without_a_server_closes_the_connection_and_goes_on(up
         assert subprocess.run(["curl", "-s", f"http://127.0.0.1:{port}/"]).returncode == 52  # an empty reply
         assert process.stdout.readline() == "proxy-1: 127.0.0.1:81: Connection refused\n"
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=UP_S)[1] == "" and process.returncode == 0
+    assert process.communicate(timeout=TIMEOUT_S)[1] == "" and process.returncode == 0
 
 
 def test_two_labs_run_side_by_side(up):
@@ -202,7 +202,7 @@ def test_scenario_passes_with_af_packet(tmp_path):
 def sabotage(name):
     """The result of tests/lab/sabotage.py, which must have failed."""
     done = subprocess.run(
-        [sys.executable, "-B", TREE / "tests/lab/sabotage.py", name], env=environment(), capture_output=True, text=True, timeout=100)
+        [sys.executable, "-B", TREE / "tests/lab/sabotage.py", name], env=environment(), capture_output=True, text=True, timeout=TIMEOUT_S)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert not result["passed"]

@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 import pytest
-from lab.tools import wait_until
-from lab_process import LAB, UP_S, assert_nothing_left, environment, lab, new_mark, start
+from lab.tools import TIMEOUT_S, wait_until
+from lab_process import LAB, assert_nothing_left, environment, lab, new_mark, start
 from support.alerts import alerts, names, selections
 from support.grafana import Prometheus, dashboard, queries, with_variables
 from support.ports import reserved_port
@@ -63,7 +63,7 @@ class Monitored:
 
     def close(self):
         lab("down", "--name", self.name)
-        assert self.forward.communicate(timeout=UP_S)[1] == ""
+        assert self.forward.communicate(timeout=TIMEOUT_S)[1] == ""
         assert_nothing_left(self.mark)
 
 

@@ -13,6 +13,7 @@ import tempfile
 
 import pytest
 
+from lab.tools import TIMEOUT_S
 from lab_process import environment, lab, words
 from support.pages import commands, marked
 from support.tree import TREE
@@ -28,7 +29,7 @@ def run(script, folder):
     with tempfile.TemporaryFile("w+") as output:
         subprocess.run(
             ["bash", "-c", script], cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=output,
-            stderr=subprocess.STDOUT, timeout=100)
+            stderr=subprocess.STDOUT, timeout=TIMEOUT_S)
         output.seek(0)
         return output.read().splitlines()
 

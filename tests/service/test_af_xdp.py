@@ -9,7 +9,7 @@ import socket
 
 import pytest
 
-from lab.tools import program, wait_until
+from lab.tools import TIMEOUT_S, program, wait_until
 from support import traffic
 from support.director_conf import CONFIG
 from support.director_process import NOBODY, DirectorProcess, write_table
@@ -48,7 +48,7 @@ class Host:
         """Starts a director that must fail. Returns its log."""
         director = self.director(vdev, prefix)
         try:
-            assert director.process.wait(30) == 1, director.log
+            assert director.process.wait(TIMEOUT_S) == 1, director.log
             return director.log
         finally:
             director.__exit__()

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 from support import pcap, traffic
 from support.browser import Page, browse, words
 from support.director_conf import CONFIG
@@ -35,7 +35,7 @@ def port():
 
 def get(port, path="/", **headers):
     """Returns the status, the headers and the text."""
-    connection = http.client.HTTPConnection(HOST, port, timeout=20)
+    connection = http.client.HTTPConnection(HOST, port, timeout=TIMEOUT_S)
     with contextlib.closing(connection):
         connection.request("GET", path, headers=headers)
         reply = connection.getresponse()
@@ -255,7 +255,7 @@ def test_page_ends_early_if_the_table_is_replaced(tmp_path, port):
         page(port)
         with socket.socket() as slow:
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-            slow.settimeout(20)
+            slow.settimeout(TIMEOUT_S)
             slow.connect((HOST, port))
             slow.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
             reply = http.client.HTTPResponse(slow)

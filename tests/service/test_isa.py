@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 from support import traffic
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess, usable_isas, write_table
@@ -40,7 +40,7 @@ def start(table, *eal, isa=None, prefix=(), **keys):
 
 
 def served(port, path):
-    with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=20) as reply:
+    with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=TIMEOUT_S) as reply:
         return reply.read().decode()
     return None
 

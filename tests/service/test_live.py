@@ -12,7 +12,7 @@ import pytest
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Dot1AD, Dot1Q
 
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 from support import traffic
 from support.director_conf import CONFIG, DEFAULTS, write_config
 from support.director_process import DirectorProcess, sum_of_verdicts, verdicts, write_table
@@ -218,7 +218,7 @@ def test_the_largest_packet_leaves_in_outbound_vlan(vdev, link, tmp_path):
     conf = write_config(tmp_path / "director.conf", {**CONFIG, **vlans, "idle": "sleep"})
     ip = IP(src="198.51.100.7", dst="10.10.10.10") / TCP(dport=80) / bytes(1500 - 40 - 40)
     incoming = link.client.packet_socket("client")
-    incoming.settimeout(20)
+    incoming.settimeout(TIMEOUT_S)
     incoming.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
     with DirectorProcess([vdev], conf, table, prefix=link.director.command()) as director:
         mac = director.port_mac()

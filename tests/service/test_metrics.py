@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 from support import pcap, traffic
 from support.director_conf import CONFIG
 from support.director_process import VERDICTS, DirectorProcess, write_table
@@ -35,7 +35,7 @@ def port():
 
 
 def get(port, path="/metrics", method="GET", host=HOST, **headers):
-    connection = http.client.HTTPConnection(host, port, timeout=20)
+    connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
     connection.request(method, path, headers=headers)
     response = connection.getresponse()
     with contextlib.closing(connection):
@@ -197,7 +197,7 @@ def client(port, request=b""):
     """Its small buffer keeps the director from sending what the test does not read."""
     with socket.socket() as made:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-        made.settimeout(20)
+        made.settimeout(TIMEOUT_S)
         made.connect((HOST, port))
         with contextlib.suppress(ConnectionError):
             made.sendall(request)
@@ -297,7 +297,7 @@ def test_none_listens_nowhere_and_ipv6_works(tmp_path, port):
 def statsd():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as made:
         made.bind((HOST, 0))
-        made.settimeout(20)
+        made.settimeout(TIMEOUT_S)
         yield made
 
 

@@ -3,8 +3,8 @@
 
 import contextlib
 
-from lab.tools import poll
-from lab.wire import TIMEOUT_S, Cable
+from lab.tools import TIMEOUT_S, poll
+from lab.wire import Cable
 
 
 def begin(stage):

@@ -7,9 +7,9 @@ import socket
 import struct
 
 from lab.net import mac
-from lab.tools import poll, program, wait_until, write
+from lab.tools import TIMEOUT_S, poll, program, wait_until, write
 from lab.topology import GUE_PORT, HTTP_PORT, VIP4
-from lab.wire import ACK, ICMP, TCP, TIMEOUT_S, checksum, ip_packet, tcp_segment
+from lab.wire import ACK, ICMP, TCP, checksum, ip_packet, tcp_segment
 
 SUMMARY = "a stranger sends GUE to a proxy, and neighbours send what they should not: proxies refuse it"
 PACKETS = 10  # of each kind
@@ -127,7 +127,7 @@ def without_vip(stage, neighbour):
 
     stage.expect("it accepts them again when it has the VIP again", poll(accepted, TIMEOUT_S))
     follower.terminate()
-    follower.wait(10)
+    follower.wait(TIMEOUT_S)
 
 
 def run(stage):

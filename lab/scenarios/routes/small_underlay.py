@@ -4,7 +4,7 @@
 import json
 import subprocess
 
-from lab.tools import program, wait_until
+from lab.tools import TIMEOUT_S, program, wait_until
 from lab.topology import CLIENT_MTU, CLIENTS4, GUE_MTU, VIP4
 
 SUMMARY = "the links to the proxies are too small for full packets: health says so"
@@ -23,7 +23,7 @@ def full_pings(client):
     """Sends a ping as large as the client's link allows from each of its addresses. Returns how many got a reply."""
     command = ["ping", "-q", "-c", "1", "-W", "1", "-M", "do", "-s", str(CLIENT_MTU - IP_AND_ICMP)]
     processes = [client.start(*command, "-I", address, VIP4, stdout=subprocess.DEVNULL) for address in CLIENTS4]
-    return sum(process.wait(10) == 0 for process in processes)
+    return sum(process.wait(TIMEOUT_S) == 0 for process in processes)
 
 
 def set_mtu(fleet, mtu):

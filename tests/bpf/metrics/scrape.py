@@ -7,7 +7,7 @@ import re
 import socket
 import subprocess
 
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 
 PORT = 19522
 SAMPLE = re.compile(r'(\w+)(?:\{(.*)\})? (\S+)')
@@ -39,10 +39,10 @@ class Exporter:
 
     def connect(self):
         with self.namespace:
-            return socket.create_connection(("127.0.0.1", PORT), timeout=20)
+            return socket.create_connection(("127.0.0.1", PORT), timeout=TIMEOUT_S)
 
     def get(self, path="/metrics", **headers):
-        with self.namespace, contextlib.closing(http.client.HTTPConnection("127.0.0.1", PORT, timeout=20)) as connection:
+        with self.namespace, contextlib.closing(http.client.HTTPConnection("127.0.0.1", PORT, timeout=TIMEOUT_S)) as connection:
             connection.request("GET", path, headers=headers)
             response = connection.getresponse()
             return response.status, response.getheader("Content-Type"), response.read().decode()

@@ -11,6 +11,7 @@ import pytest
 
 from cases import frames as f
 from lab.net import connect
+from lab.tools import TIMEOUT_S
 from packets import OTHER_HOP, gue_frame
 from scrape import PORT, Exporter, metrics
 from support.pages import block
@@ -204,7 +205,7 @@ def test_killed_exporter_starts_again_on_its_port(proxy, exporting):
 def test_sigterm_ends_it(exporting):
     exporter = exporting()
     exporter.process.terminate()
-    assert exporter.process.wait(20) == -signal.SIGTERM
+    assert exporter.process.wait(TIMEOUT_S) == -signal.SIGTERM
 
 
 @pytest.mark.parametrize("words, code, message", [
@@ -217,14 +218,14 @@ def test_sigterm_ends_it(exporting):
 ])
 def test_errors_of_the_start(proxy, exporting, words, code, message):
     exporting()
-    result = proxy.namespace.run(proxy.glb_redirect, "exporter", *words, check=False, timeout=20)
+    result = proxy.namespace.run(proxy.glb_redirect, "exporter", *words, check=False, timeout=TIMEOUT_S)
     assert result.returncode == code
     assert f"glb-redirect: {message}" in result.stderr
 
 
 def test_ipv6_address(proxy, exporting):
     exporting("--listen", "[::1]:19522")
-    with proxy.namespace, socket.create_connection(("::1", PORT), timeout=20) as client:
+    with proxy.namespace, socket.create_connection(("::1", PORT), timeout=TIMEOUT_S) as client:
         client.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
         assert client.recv(15) == b"HTTP/1.1 200 OK"
 
@@ -233,7 +234,7 @@ def test_ipv6_address(proxy, exporting):
 def test_without_the_capability(proxy, words):
     """Also if no program is attached: an exporter that never sees one would be worse than none."""
     command = ["setpriv", "--bounding-set=-bpf,-sys_admin", proxy.glb_redirect, *words]
-    result = proxy.namespace.run(*command, check=False, timeout=20)
+    result = proxy.namespace.run(*command, check=False, timeout=TIMEOUT_S)
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.startswith("glb-redirect: not permitted: run glb-redirect as root; missing: CAP_BPF")
 

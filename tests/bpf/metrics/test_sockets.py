@@ -10,7 +10,7 @@ import pytest
 from cases import frames as f
 from host import ISN, Host, SILENT, VIP, checksummed_tcp, packet
 from lab.net import Namespace
-from lab.tools import wait_until
+from lab.tools import TIMEOUT_S, wait_until
 from scrape import metrics
 
 V4, V6 = VIP[4], VIP[6]
@@ -48,7 +48,7 @@ class Server:
         with self.namespace:
             client = self.stack.enter_context(socket.socket(family))
         client.bind((LOOPBACK[family], 0))
-        client.settimeout(20 if blocking else 0)
+        client.settimeout(TIMEOUT_S if blocking else 0)
         error = client.connect_ex((address, port))
         assert error == 0 or not blocking
         return client

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""script/test ends a leg that hangs, and no other one."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from lab.tools import TIMEOUT_S, wait_until
+from support.tree import TREE
+
+# A test that hangs.
+HANGS = """
+import os, signal, threading
+def test_ends(): pass
+def test_hangs(): threading.Event().wait()
+"""
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Returns a function that makes a tree whose legs `shell`, `format` and `unit` are these lines, and returns its script/test."""
+
+    def make(**legs):
+        shutil.copytree(TREE / "script", tmp_path / "script")
+        (tmp_path / "tests").mkdir()
+        shutil.copy(TREE / "tests/conftest.py", tmp_path / "tests")
+        (tmp_path / "tests/test_hangs.py").write_text(HANGS, encoding="ascii")
+        (tmp_path / "script/bootstrap").write_text("#!/bin/sh\n", encoding="ascii")
+        path = tmp_path / "script/test"
+        text = path.read_text(encoding="ascii")
+        text, count = re.subn("quiet_s=[0-9]+ tick_s=[0-9]+", "quiet_s=3 tick_s=1", text)
+        assert count == 1
+        for name, lines in legs.items():
+            head = f"leg_{name}() {{\n"
+            assert head in text
+            text = text.replace(head, f"{head}{lines}\nreturn\n")
+        path.write_text(text, encoding="ascii")
+        return path
+
+    return make
+
+
+def run(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S * 4, check=False)
+    return done.returncode, done.stdout
+
+
+def test_leg_that_prints_is_not_ended(tree):
+    """However long it takes, and also if it prints to another file of its own."""
+    steps = "for i in 1 2 3 4 5 6 7 8; do echo $i{}; sleep 1; done"
+    code, out = run(tree(shell=steps.format(""), format=steps.format(' >>"$logs/format-other.log"')), "shell", "format")
+    assert code == 0 and "2 passed, 0 failed" in out, out
+
+
+def test_leg_that_hangs_is_named_with_the_last_thing_that_it_did(tree):
+    """By name, and with the line of Python at which it waits."""
+    code, out = run(tree(shell="/usr/bin/python3 -m pytest -p no:cacheprovider tests/test_hangs.py", format="echo good"), "shell", "format")
+    assert code == 1
+    assert re.search(r"shell: the leg shell printed nothing for 3 s, so it was ended; its last line was: tests/test_hangs.py \.", out), out
+    assert re.search(r'shell:   File ".*test_hangs.py", line 4 in test_hangs', out), out
+    assert "1 passed, 1 failed" in out
+
+
+def test_last_line_comes_from_the_newest_file_of_the_leg(tree):
+    code, out = run(tree(shell='echo first; sleep 1; echo second >"$logs/shell-other.log"; sleep 1000'), "shell")
+    assert code == 1
+    assert "its last line was: second" in out, out
+
+
+def test_interrupted_run_says_which_legs_ran(tree):
+    path = tree(shell="while echo .; do sleep 1; done", format="true")
+    with subprocess.Popen([path, "shell", "format"], stdout=subprocess.PIPE, text=True) as process:
+        wait_until(lambda: "format" in process.stdout.readline(), "the end of the other leg")
+        os.kill(process.pid, signal.SIGTERM)
+        assert "interrupted; these legs ran: shell\n" in process.communicate(timeout=TIMEOUT_S)[0]
+    assert process.returncode == 130
