@@ -278,6 +278,28 @@ def test_capture_ends_with_its_client(setup):
     setup.still_forwards()
 
 
+@pytest.mark.parametrize("number", (signal.SIGHUP, signal.SIGINT, signal.SIGTERM))
+def test_signal_before_the_reply_ends_the_capture_in_order(number, tmp_path):
+    """It handles signals before the director can show the capture. A director that never replies keeps it only for a moment."""
+    folder = tmp_path / "dpdk/busy"
+    folder.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(str(folder / "glb_capture"))
+        listener.listen()
+        listener.settimeout(TIMEOUT_S)
+        command = [CLI, "capture", "--file-prefix", "busy", "--timeout", "3600"]
+        environment = {**os.environ, "RUNTIME_DIRECTORY": str(tmp_path)}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+            client, _ = listener.accept()
+            with client:
+                client.settimeout(TIMEOUT_S)
+                assert client.recv(1 << 16)  # the request
+                process.send_signal(number)
+                assert client.recv(1) == b""  # the request to end
+                _, err = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == FAILED and b"no reply before the timeout" in err
+
+
 @pytest.mark.parametrize("options, chosen", [
     ((), "at most 100000 packets and 1 s, verdicts all, table '', filter ''\n"),
     (("--filter", "port 9", "--table", "web", "--verdict", "forwarded,exception_returned", "-c", 7),

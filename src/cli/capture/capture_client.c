@@ -31,8 +31,7 @@ static int explain(const struct capture_client *client, int error)
 	}
 }
 
-/* Sends the request. A director that refuses at once has closed its side, but its reply can be received. */
-static void send_request(struct capture_client *client, const struct capture_request *request)
+void capture_client_send(const struct capture_client *client, const struct capture_request *request)
 {
 	size_t size = offsetof(struct capture_request, program) + request->program_size * sizeof(request->program[0]);
 
@@ -40,10 +39,10 @@ static void send_request(struct capture_client *client, const struct capture_req
 		return; /* the error of the reply says why */
 }
 
-static int read_reply(struct capture_client *client)
+int capture_client_reply(struct capture_client *client)
 {
 	const struct capture_end *refusal = (const struct capture_end *)client->message;
-	ssize_t size = recv(client->fd, client->message, sizeof(client->message), 0);
+	ssize_t size = recv(client->fd, client->message, sizeof(client->message), MSG_DONTWAIT);
 	uint32_t type;
 
 	if (size < 0)
@@ -60,26 +59,20 @@ static int read_reply(struct capture_client *client)
 	return COMMAND_OK;
 }
 
-int capture_client_open(
-	struct capture_client *client, const char *prefix, unsigned timeout_s, const struct capture_request *request)
+int capture_client_open(struct capture_client *client, const char *prefix, unsigned timeout_s)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct timeval wait = {.tv_sec = timeout_s}, forever = {0};
-	int code;
+	struct timeval wait = {.tv_sec = timeout_s};
 
 	client->fd = -1;
 	if (!telemetry_socket_path(prefix, CAPTURE_SOCKET, client->path))
 		return command_usage("capture: --file-prefix: '%s' is too long for a socket's path", prefix);
 	strcpy(address.sun_path, client->path); /* telemetry_socket_path() checked the length */
 	client->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (client->fd < 0 || setsockopt(client->fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) < 0 ||
-		setsockopt(client->fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) < 0 ||
+	if (client->fd < 0 || setsockopt(client->fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) < 0 ||
 		connect(client->fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		return explain(client, errno);
-	send_request(client, request);
-	code = read_reply(client);
-	setsockopt(client->fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever));
-	return code;
+	return COMMAND_OK;
 }
 
 bool capture_client_next(const struct capture_client *client, const struct capture_record **at)

@@ -17,11 +17,19 @@ struct capture_client {
 };
 
 /*
- * Connects to the director with this --file-prefix, sends the request, and receives the reply. Returns COMMAND_OK and the start in
- * client->message, or the exit code. The caller closes client->fd if it is not negative.
+ * Connects to the director with this --file-prefix. Returns COMMAND_OK, or the exit code. The caller closes client->fd if it is not
+ * negative.
  */
-int capture_client_open(
-	struct capture_client *client, const char *prefix, unsigned timeout_s, const struct capture_request *request);
+int capture_client_open(struct capture_client *client, const char *prefix, unsigned timeout_s);
+
+/*
+ * Sends the request. From then on the director shows that there is a capture. A director that refuses at once has closed its side, but its
+ * reply can be received.
+ */
+void capture_client_send(const struct capture_client *client, const struct capture_request *request);
+
+/* Receives the reply, without waiting for it. Returns COMMAND_OK and the start in client->message, or the exit code. */
+int capture_client_reply(struct capture_client *client);
 
 /*
  * Receives the next message. Returns its type (enum capture_type), or -1 after an error message: the director has ended, or the

@@ -27,6 +27,7 @@ enum { FILTER = TELEMETRY_OPTIONS, VERDICT, TABLE, COUNT, SECONDS, SNAPLEN, WRIT
 
 #define DEFAULT_COUNT   100000
 #define DEFAULT_SECONDS 60
+#define ASKED_MS        2000 /* limit for the reply to the request after a signal */
 
 static const struct command_option options[] = {
 	TELEMETRY_OPTION_LIST,
@@ -320,23 +321,26 @@ static void write_out(struct capture *capture)
 			strerror(error));
 }
 
-/* Waits for a message of the director. Returns false if it should not be waited for. */
-static bool wait_message(struct capture *capture)
+/* Waits for a message of the director; -1: without a limit. Returns false if it should not be waited for. */
+static bool wait_message(struct capture *capture, int timeout_ms)
 {
 	struct pollfd fds[] = {
 		{capture->client.fd, POLLIN, 0},
 		{capture->signals, POLLIN, 0},
 		/* The reader of a pipe may end while there is nothing to write. */
-		{capture->path && !is_standard(capture->path) ? -1 : STDOUT_FILENO, 0, 0},
+		{timeout_ms >= 0 || (capture->path && !is_standard(capture->path)) ? -1 : STDOUT_FILENO, 0, 0},
 	};
+	int found;
 
-	while (poll(fds, 3, -1) >= 0 || errno == EINTR) {
+	while ((found = poll(fds, 3, timeout_ms)) > 0 || (found < 0 && errno == EINTR)) {
 		struct signalfd_siginfo info;
 
 		if (fds[2].revents & POLLERR)
 			return false;
-		if (fds[1].revents && read(capture->signals, &info, sizeof(info)) == sizeof(info))
+		if (fds[1].revents && read(capture->signals, &info, sizeof(info)) == sizeof(info)) {
 			ask_end(capture);
+			timeout_ms = timeout_ms < 0 ? -1 : ASKED_MS;
+		}
 		if (fds[0].revents)
 			return true;
 	}
@@ -380,7 +384,7 @@ static int receive_all(struct capture *capture)
 {
 	const struct capture_record *record;
 
-	while (!capture->failed && wait_message(capture)) {
+	while (!capture->failed && wait_message(capture, -1)) {
 		switch (capture_client_receive(&capture->client)) {
 		case CAPTURE_TABLES:
 			take_labels(capture);
@@ -415,8 +419,14 @@ static int open_signals(void)
 
 static int run_capture(struct capture *capture, const char *prefix, unsigned timeout)
 {
-	int code = capture_client_open(&capture->client, prefix, timeout, &capture->request);
+	int code = capture_client_open(&capture->client, prefix, timeout);
 
+	if (code != COMMAND_OK)
+		return code;
+	capture->signals = open_signals(); /* before anybody can see the capture, and end it by a signal */
+	capture_client_send(&capture->client, &capture->request);
+	wait_message(capture, (int)timeout * 1000);
+	code = capture_client_reply(&capture->client);
 	if (code != COMMAND_OK)
 		return code;
 	memcpy(&capture->start, capture->client.message, sizeof(capture->start));
@@ -427,7 +437,6 @@ static int run_capture(struct capture *capture, const char *prefix, unsigned tim
 		put_head(capture);
 		write_out(capture);
 	}
-	capture->signals = open_signals();
 	return receive_all(capture);
 }
 
