@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import nginx
@@ -113,6 +114,40 @@ def test_pid_file_without_a_process_id(daemon, text):
     made.write_conf(reload=f'{{ build = "{made.folder}/table.bin"; notify = "{made.folder}/pid"; }}')
     made.start().wait_ready()
     made.logged(f"next attempt in 1 s: exit code 1: {made.folder}/pid: does not contain a process id\n")
+
+
+def test_director_whose_libraries_are_not_loaded_yet_gets_no_signal(daemon):
+    """SIGHUP would end it. It gets the signal as soon as it takes it."""
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    binary, pid_file, ran, loaded = (made.folder / name for name in ("table.bin", "pid", "hup", "loaded"))
+    program = ("import os, signal, sys, time\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.05)\n"
+               "signal.signal(signal.SIGHUP, lambda *_: open(sys.argv[2], 'a').write('hup\\n'))\nwhile True: signal.pause()")
+    director = subprocess.Popen(["env", "--default-signal=HUP", sys.executable, "-c", program, loaded, ran])
+    try:
+        pid_file.write_text(f"{director.pid}\n")
+        made.write_conf(reload=f'{{ build = "{binary}"; notify = "{pid_file}"; }}')
+        made.start().wait_ready()
+        wait_until(binary.exists, "the table, which is built before the notification")
+        loaded.touch()
+        wait_until(lambda: director.poll() is not None or (ran.exists() and ran.read_text() == "hup\n"), "SIGHUP")
+        assert director.poll() is None
+    finally:
+        director.kill()
+        director.wait()
+
+
+def test_process_that_sighup_would_end_gets_none(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    other = subprocess.Popen(["env", "--default-signal=HUP", "sleep", "1000"])
+    try:
+        (made.folder / "pid").write_text(f"{other.pid}\n")
+        made.write_conf(reload=f'{{ build = "{made.folder}/table.bin"; notify = "{made.folder}/pid"; }}', reload_timeout_ms=400)
+        made.start().wait_ready()
+        made.logged(f"exit code 1: {made.folder}/pid: process {other.pid} gets no SIGHUP, because it would end by it: is it a director?\n")
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
 
 
 def test_build_and_notify_by_pid_file(daemon):

@@ -100,6 +100,25 @@ static int reload_unit(const struct conf *conf, const char *digest)
 	return code == RELOAD_HOOK_CHILD_STALE || code == RELOAD_HOOK_CHILD_UNVERIFIED ? EXIT_FAILURE : code;
 }
 
+/* False while the signal would end the process, as long as the libraries of a director that was just executed are not loaded. */
+static bool takes_hangup(pid_t pid)
+{
+	char path[32], line[256], name[4];
+	uint64_t signals;
+	FILE *file;
+	bool takes;
+
+	snprintf(path, sizeof(path), "/proc/%ld/status", (long)pid);
+	file = fopen(path, "re");
+	takes = !file; /* kill() says why */
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Sig%3[BlkIgnCt]: %" SCNx64, name, &signals) == 2) /* blocked, ignored or caught */
+			takes |= signals >> (SIGHUP - 1) & 1;
+	if (file)
+		fclose(file);
+	return takes;
+}
+
 /* Waits until the director has loaded or refused a table after SIGHUP. */
 static int reload_process(const struct conf *conf, const char *digest)
 {
@@ -110,6 +129,13 @@ static int reload_process(const struct conf *conf, const char *digest)
 
 	if (!pid)
 		return EXIT_FAILURE;
+	while (!takes_hangup(pid) && clock_now_ms() < end)
+		pause_ms(POLL_MS);
+	if (!takes_hangup(pid)) {
+		fprintf(stderr, "%s: process %ld gets no SIGHUP, because it would end by it: is it a director?\n",
+			conf->reload_notify, (long)pid);
+		return EXIT_FAILURE;
+	}
 	if (kill(pid, SIGHUP) < 0) {
 		fprintf(stderr, "%s: SIGHUP to process %ld: %s\n", conf->reload_notify, (long)pid, strerror(errno));
 		return EXIT_FAILURE;
