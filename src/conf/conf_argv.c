@@ -104,6 +104,7 @@ static void read_argument(
 void conf_argv_read(
 	struct conf_reader *reader, const config_setting_t *at, const struct conf_argv_place *places, char ***arguments)
 {
+	char **next;
 	int count = config_setting_is_array(at) || config_setting_is_list(at) ? config_setting_length(at) : 0;
 
 	if (count == 0 || count > ARGUMENTS_MAX) {
@@ -114,8 +115,11 @@ void conf_argv_read(
 	*arguments = calloc((size_t)count + 1, sizeof(**arguments));
 	if (!*arguments)
 		conf_error(reader, at, NULL, "out of memory");
-	for (int i = 0; *arguments && i < count; i++)
-		read_argument(reader, config_setting_get_elem(at, (unsigned)i), places, &(*arguments)[i]);
+	next = *arguments;
+	for (int i = 0; next && i < count; i++) {
+		read_argument(reader, config_setting_get_elem(at, (unsigned)i), places, next);
+		next += *next != NULL; /* conf_argv_free() ends at NULL */
+	}
 }
 
 void conf_argv_free(char **arguments)

@@ -24,6 +24,12 @@ EAL = f"-l 1-3 -a {VF}"
 GRUB = 'GRUB_CMDLINE_LINUX="quiet"\n'
 ROUTES = ("Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\n"
           "eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n")
+# The longest match refuses the packets. The kernel has no flag for a blackhole, and no interface.
+BLACKHOLE = ROUTES + "*\t0032A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n"
+PROHIBITED = ROUTES + "*\t0132A8C0\t00000000\t0201\t0\t0\t0\tFFFFFFFF\t0\t0\t0\n"
+# A longer match, or the lower metric of two, has an interface.
+REACHED = (ROUTES.replace("eth0", "*") + "eth0123456789ab\t0032A8C0\t010200C0\t0003\t0\t0\t0\t00FFFFFF\t0\t0\t0\n"
+           "*\t0032A8C0\t00000000\t0001\t0\t0\t-1\t00FFFFFF\t0\t0\t0\n")
 NO_DEFAULT_ROUTE = ROUTES.replace("00000000\t010200C0", "0000000A\t010200C0").replace("00000000\t0", "000000FF\t0")
 
 
@@ -273,6 +279,7 @@ FAULTS = [
     Fault("the CPU time of the container is limited", write("sys/fs/cgroup/cpu.max", "150000 100000"), "warn", "cpus", "/sys/fs/cgroup/cpu.max", "150000 of 100000 microseconds"),
     Fault("CPUs are not isolated", isolation(""), "warn", "isolation", "2-3", "run other programs here", command="isolcpus=2-3"),
     Fault("one CPU is not isolated", isolation("2"), "warn", "isolation", "3", "run other programs here"),
+    Fault("an argument that this kernel does not know", write("sys/devices/system/cpu/nohz_full", "(null)"), "warn", "kernel", "nohz_full", "but the kernel does not use it"),
     Fault("timer interrupts", write("sys/devices/system/cpu/nohz_full", "4-5"), "warn", "isolation", "2-3", "timer interrupts"),
     Fault("a slow governor", several(*(write(f"sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor", "powersave") for cpu in (0, 1, 2))),
           "warn", "governor", "2", "the governor is powersave", mends=True),
@@ -284,6 +291,8 @@ FAULTS = [
     Fault("no room for a second hash", several(conf(outbound_mtu=1540, alt_hash_fields={"src_port": True})), "warn", "mtu", "web", "need 1548 with"),
     Fault("no room for the hops of one table", several(conf(outbound_mtu=1540), lambda host: host.tables(table(), table("shop", hops=4, binds=[{"ip": "10.10.10.11", "proto": "tcp", "port": 80}]))),
           "warn", "mtu", "shop", "need 1548 with"),
+    Fault("a blackhole to a proxy", write("proc/net/route", BLACKHOLE), "fail", "next_hops", "192.168.50.1", "no route to this proxy"),
+    Fault("a proxy that is prohibited", write("proc/net/route", PROHIBITED), "fail", "next_hops", "192.168.50.1", "no route to this proxy"),
     Fault("no route to a proxy", write("proc/net/route", NO_DEFAULT_ROUTE), "fail", "next_hops", "192.168.50.1", "no route to this proxy"),
     Fault("a typo in the configuration of a VF", vf(text="spoofcheck = true;"), "fail", "configuration", "/etc/glb/bifurcate.d/eth1.conf",
           "it has errors, so the VF of the director is not made when this host starts", command="glb-director-cli check "),
@@ -394,6 +403,7 @@ HEALTHY = {
     "an interface that DPDK makes": eal("--no-huge -m 64 --no-pci -l 0 --vdev=net_tap0,iface=tap0"),
     "idle lcores sleep": several(conf(idle="sleep"), isolation(""), write("sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "powersave")),
     "a fixed MAC needs no route": several(conf(outbound_gateway_mac="02:00:5e:10:00:01"), write("proc/net/route", "")),
+    "the longest match is a route": write("proc/net/route", REACHED),
     "a bound card without -a": eal("-l 1-3"),
     "lcores as a mask": eal(f"-c 0xe -a {VF}"),
     "a short PCI address with options": eal("-l1-3 --allow=3b:02.0,representor=0"),

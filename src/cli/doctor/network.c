@@ -176,20 +176,25 @@ static void check_live_next_hops(struct doctor *doctor)
 		doctor_ok(doctor, "", proxies ? "every proxy has a next hop" : "not needed: no table has a proxy");
 }
 
-/* Returns whether the kernel's main table has a route to the address (network order). */
+/* Returns whether the longest match for the address (network order) in the kernel's main table is a route to an interface. */
 static bool has_route(const struct doctor *doctor, uint32_t address)
 {
 	FILE *file = host_open(host_path(&doctor->host, "/proc/net/route"));
-	char line[HOST_LINE_MAX];
+	char line[HOST_LINE_MAX], interface[16];
+	int longest = -1;
 	bool found = false;
 
-	while (file && !found && fgets(line, sizeof(line), file)) {
+	while (file && fgets(line, sizeof(line), file)) {
 		uint32_t network, mask;
-		unsigned flags;
 
-		/* Addresses are in network order, printed as numbers of the host's order. RTF_UP is 1, RTF_REJECT 0x200. */
-		if (sscanf(line, "%*s %" SCNx32 " %*x %x %*u %*u %*u %" SCNx32, &network, &flags, &mask) == 3)
-			found = (address & mask) == network && flags & 1 && !(flags & 0x200);
+		/* Addresses are in network order, printed as numbers of the host's order. Routes that only refuse have the interface "*". */
+		if (sscanf(line, "%15s %" SCNx32 " %*x %*x %*u %*u %*u %" SCNx32, interface, &network, &mask) != 3)
+			continue;
+		/* The first of equal routes has the lowest metric. */
+		if ((address & mask) != network || __builtin_popcount(mask) <= longest)
+			continue;
+		longest = __builtin_popcount(mask);
+		found = strcmp(interface, "*") != 0;
 	}
 	if (file)
 		fclose(file);

@@ -122,11 +122,11 @@ double samples_value(const char *sample)
 
 bool samples_count(const char *sample, uint64_t *count)
 {
-	const char *at = strrchr(sample, ' ');
+	const char *last = strrchr(sample, ' '), *at = last ? last + 1 : sample;
 	uint64_t value = 0;
 	unsigned digits = 0;
 
-	for (at += at != NULL; at && *at >= '0' && *at <= '9' && digits < SAMPLES_MAX_DIGITS; at++, digits++)
+	for (; last && *at >= '0' && *at <= '9' && digits < SAMPLES_MAX_DIGITS; at++, digits++)
 		value = 10 * value + (uint64_t)(*at - '0');
 	if (!digits || *at)
 		return false;

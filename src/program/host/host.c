@@ -82,7 +82,8 @@ bool host_cpus(const char *path, cpu_set_t *cpus)
 	char line[HOST_LINE_MAX];
 
 	CPU_ZERO(cpus);
-	return host_line(path, line) && cpu_list_read(line, cpus);
+	/* Some kernels print "(null)" for a list that was not given to them. */
+	return host_line(path, line) && (strcmp(line, "(null)") == 0 || cpu_list_read(line, cpus));
 }
 
 bool host_link(const char *path, char name[HOST_ENTRY_MAX])
