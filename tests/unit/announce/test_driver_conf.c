@@ -50,7 +50,7 @@ static void test_faulty_files_are_refused(void **state)
 		{"announce = [\"true\"]; withdraw = [\"/bin/true\"];", "'true' is not a full path, which begins with '/'"},
 		{"announce = [\"/bin/true\", \"{vip}\"]; withdraw = [\"/bin/true\"];",
 			"'{vip}' is not known; {prefix} stands for"},
-		{"announce = [\"true\", \"-x\"]; withdraw = [\"/bin/true\", 1, \"-y\"];", "'true' is not a full path"},
+		{"announce = [\"true\", \"-x\"]; withdraw = (\"/bin/true\", 1, \"-y\");", "'true' is not a full path"},
 		{"announce = \"/bin/true {prefix}\"; withdraw = [\"/bin/true\"];",
 			"announce: is not a list of 1 to 64 strings"},
 		{"announce = []; withdraw = [\"/bin/true\"];", "announce: is not a list of 1 to 64 strings"},
