@@ -32,7 +32,8 @@ static const char *value_of(const char *block, const char *key, char value[HOST_
 	size_t size = strlen(key);
 
 	value[0] = '\0';
-	for (const char *line = block; line && *line && *line != '\n'; line = strchr(line, '\n'), line += line != NULL)
+	for (const char *line = block; line && *line && *line != '\n';
+		line = strchr(line, '\n'), line = line ? line + 1 : NULL)
 		if (strncmp(line, key, size) == 0 && line[size] == '=')
 			snprintf(value, HOST_ENTRY_MAX, "%.*s", (int)strcspn(line + size + 1, "\n"), line + size + 1);
 	return value;
