@@ -7,7 +7,7 @@ FOLDERS = {
     "changes": ("swap", "proxies", "directors", "both", "reloads", "skew", "hops", "upgrade", "redirect-upgrade", "haproxy"),
     "planned": ("behind", "add", "restart", "reweigh", "mixed", "weights", "balance", "drained", "forgotten"),
     "packets": (
-        "path-mtu", "half-open", "time-wait", "syn-cookie", "unknown-ack", "icmp-quote", "syn-flood", "conntrack", "strangers",
+        "path-mtu", "half-open", "time-wait", "port-reuse", "syn-cookie", "unknown-ack", "icmp-quote", "syn-flood", "conntrack", "strangers",
         "corruption", "jumbo", "vlan",
     ),
     "routes": ("bgp", "bgp-flood", "announce-bird", "announce-frr", "small-underlay", "ecmp", "on-link", "unnumbered"),

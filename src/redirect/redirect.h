@@ -106,6 +106,13 @@ enum redirect_checksums {
 	REDIRECT_CHECKSUMS_PROGRAM, /* the program verifies TCP and UDP, and marks what is not right */
 };
 
+/* Bytes from the start of a kernel's socket to its members. Without BTF the program cannot read them. */
+struct redirect_offsets {
+	__u16 is_known;
+	__u16 time_wait_snd_nxt, time_wait_rcv_nxt; /* struct tcp_timewait_sock */
+	__u16 request_snt_isn, request_rcv_nxt; /* struct tcp_request_sock */
+};
+
 /*
  * The program's only read-only data. The loader sets it before it loads the program, so the verifier
  * treats it as constant. `glb-redirect status` reads it from the attached program, which can be of an
@@ -124,6 +131,7 @@ struct redirect_settings {
 	__u8 allow_to_local; /* 1: the inner destination must be in REDIRECT_LIST_LOCAL, 0: in REDIRECT_LIST_TO */
 	char config_file[REDIRECT_CONFIG_FILE_MAX]; /* full path, ends with NUL; "": none */
 	__u16 checksums; /* enum redirect_checksums */
+	struct redirect_offsets offsets; /* program_load() sets them */
 };
 
 #define REDIRECT_OLDEST_SETTINGS 24 /* bytes, the size of struct redirect_settings in the first version */

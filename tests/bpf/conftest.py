@@ -12,12 +12,13 @@ from model_of_proxy import Outcome
 from support.tree import BUILD, REDIRECT
 
 
-def run_frames(namespace, frames, port=19523, udp="first-hop", interface=None, mtu=0, forward="sender", conf=None, **environment):
+def run_frames(namespace, frames, port=19523, udp="first-hop", interface=None, mtu=0, forward="sender", conf=None, btf=None, **environment):
     """Runs the program on the frames and returns their Outcomes.
 
     interface   on which they arrive; None: Linux older than 5.15 knows no other than lo
     mtu         of this interface, for SYN cookies; 0: no cookies
     conf        path of a redirect.conf; None: everything is allowed
+    btf         path of a file that stands for the kernel's BTF
     environment in lower case, as run_frames.c names it
     """
     words = [str(BUILD / "tests/bpf/programs/run-frames"), str(port), udp]
@@ -25,6 +26,8 @@ def run_frames(namespace, frames, port=19523, udp="first-hop", interface=None, m
         words += [interface, str(mtu), forward]
     if conf:
         words.append(str(conf))
+    if btf:
+        words = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /sys/kernel/btf/vmlinux && exec "$@"', str(btf), *words]
     command = namespace.command(*words)
     lines = "".join(frame.hex() + "\n" for frame in frames)
     variables = {**os.environ, **{name.upper(): str(value) for name, value in environment.items() if value is not None}}

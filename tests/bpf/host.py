@@ -8,7 +8,7 @@ import struct
 
 from cases import frames as f
 from lab.net import Namespace, connect, mac
-from lab.tools import TIMEOUT_S
+from lab.tools import TIMEOUT_S, wait_until
 from model.flow import TCP, UDP
 from model_of_proxy import Sockets
 
@@ -21,8 +21,10 @@ HTTP, FULL, DUAL_STACK, CLOSED, UDP_CONNECTED, UDP_UNCONNECTED = 80, 81, 8080, 9
 ISN = 0x01020304  # the initial sequence number in f.tcp()
 
 # Client ports, named after the state of the server's socket.
-ESTABLISHED, TIME_WAIT, CLOSE_WAIT, SYN_RECV, COOKIE, UNKNOWN = range(40001, 40007)
+ESTABLISHED, TIME_WAIT, CLOSE_WAIT, SYN_RECV, COOKIE, UNKNOWN, FIN_WAIT2 = range(40001, 40008)
 ETHERTYPE = {4: 0x0800, 6: 0x86DD}
+TCP_REPAIR, TCP_REPAIR_QUEUE, TCP_QUEUE_SEQ, REPAIR_OFF = 19, 20, 21, -1  # <linux/tcp.h>
+RECEIVED, SENT = 1, 2
 
 
 def packet(family, protocol, payload, src=None, dst=None, **fields):
@@ -35,6 +37,17 @@ def checksummed_tcp(family, src, dst, segment):
     return segment[:16] + struct.pack(">H", f.internet_checksum(pseudo + segment)) + segment[18:]
 
 
+def next_numbers(connection):
+    """The next sequence numbers: of the other end, and of this end."""
+    numbers = []
+    connection.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
+    for queue in (RECEIVED, SENT):
+        connection.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR_QUEUE, queue)
+        numbers.append(connection.getsockopt(socket.IPPROTO_TCP, TCP_QUEUE_SEQ) & 0xFFFFFFFF)
+    connection.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, REPAIR_OFF)
+    return numbers
+
+
 class Host:
     def __init__(self):
         self.close = contextlib.ExitStack()
@@ -43,6 +56,7 @@ class Host:
         self.close.callback(self.network.close)
         self.sockets = Sockets()
         self.cookie = {}  # (family, port): acknowledgement number that acknowledges the cookie
+        self.numbers = {}  # (family, client port): acknowledgement and sequence number, see Sockets.expected
         self._build_network()
         for family in (4, 6):
             self._open_udp(family)
@@ -106,16 +120,35 @@ class Host:
             return client, self.close.enter_context(listener.accept()[0])
 
         accepted(ESTABLISHED)
-        client, server = accepted(TIME_WAIT)
-        server.close()
-        assert client.recv(1) == b""
-        client.close()
+        for port in (FIN_WAIT2, TIME_WAIT):
+            client, server = accepted(port)
+            server.close()
+            assert client.recv(1) == b""
+            acknowledged, sequence = next_numbers(client)
+            self._wait_for_state(family, port, "FIN-WAIT-2")
+            if port == TIME_WAIT:
+                client.close()
+                sequence += 1
+                self._wait_for_state(family, port, "TIME-WAIT")
+            self.sockets.time_wait.add(self._expect(family, CLIENT[family], port, acknowledged, sequence))
         client, server = accepted(CLOSE_WAIT)
         client.shutdown(socket.SHUT_WR)
         assert server.recv(1) == b""
-        self._half_open(family, SYN_RECV)
-        self._known(family, TCP, SILENT[family], SYN_RECV, HTTP)
+        self._expect(family, SILENT[family], SYN_RECV, self._half_open(family, SYN_RECV) + 1, ISN + 1)
         self._get_cookie(family, HTTP)
+
+    def _wait_for_state(self, family, port, state):
+        """Waits until the kernel shows this state of a server's socket."""
+        def shown():
+            return self.namespace.run("ss", "-Htan", f"-{family}", "dport", "=", f":{port}").stdout.startswith(state)
+
+        wait_until(shown, f"{state} of port {port}")
+
+    def _expect(self, family, client, port, acknowledged, sequence):
+        """Notes the numbers of all further segments of a connection to HTTP."""
+        flow = self._known(family, TCP, client, port, HTTP)
+        self.numbers[family, port] = self.sockets.expected[flow] = (acknowledged & 0xFFFFFFFF, sequence & 0xFFFFFFFF)
+        return flow
 
     def _open_full(self, family):
         """A listener with a full queue: it has two half-open connections, and room for one or, in newer kernels, for two."""

@@ -44,6 +44,10 @@ class Sockets:
     flows: set = dataclasses.field(default_factory=set)  # TCP in any state but LISTEN, and connected UDP
     listeners: set = dataclasses.field(default_factory=set)  # (destination, port) of unconnected UDP
     cookies: set = dataclasses.field(default_factory=set)  # flow + (acknowledgement number,) of a valid SYN cookie
+    # TCP flow in SYN_RECV, TIME_WAIT or FIN_WAIT2 after close(): the number that its segments acknowledge, and their next sequence number.
+    # Without BTF the program does not know these numbers.
+    expected: dict = dataclasses.field(default_factory=dict)
+    time_wait: set = dataclasses.field(default_factory=set)  # TCP flows in TIME_WAIT, or in FIN_WAIT2 after close()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,9 +120,11 @@ def _tcp(header, sockets):
     if flags & (SYN | ACK) == SYN:
         return "accepted_syn"
     flow = (TCP, header.src, be16(header.payload, 0), header.dst, be16(header.payload, 2))
+    sequence, acknowledgement = struct.unpack_from(">II", header.payload, 4)
     if flow in sockets.flows:
-        return "accepted_established"
-    acknowledgement = int.from_bytes(header.payload[8:12], "big")
+        acknowledged, next_sequence = sockets.expected.get(flow, (acknowledgement, sequence))
+        fits = acknowledgement == acknowledged if flags & ACK else sequence == next_sequence
+        return "accepted_established" if fits else None
     if flags & (SYN | RST | ACK) == ACK and flow + (acknowledgement,) in sockets.cookies:
         return "accepted_syn_cookie"
     return None
@@ -156,7 +162,7 @@ def _icmp(family, header, sockets, udp):
     flow = (quote.protocol, *theirs, *mine)
     if quote.protocol == UDP:
         return _of_udp_socket(flow, sockets)
-    return "accepted_established" if flow in sockets.flows else None
+    return "accepted_established" if flow in sockets.flows - sockets.time_wait else None
 
 
 def _accepts(family, inner, sockets, udp):

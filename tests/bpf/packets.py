@@ -7,8 +7,8 @@ from typing import Callable
 
 from cases import frames as f
 from host import (
-    CLIENT, CLOSED, CLOSE_WAIT, COOKIE, DUAL_STACK, ESTABLISHED, HTTP, ISN, PROXY, SILENT, SYN_RECV, TIME_WAIT,
-    UDP_CONNECTED, UDP_UNCONNECTED, UNKNOWN, VIP, packet,
+    CLIENT, CLOSED, CLOSE_WAIT, COOKIE, DUAL_STACK, ESTABLISHED, FIN_WAIT2, HTTP, ISN, PROXY, SILENT, SYN_RECV,
+    TIME_WAIT, UDP_CONNECTED, UDP_UNCONNECTED, UNKNOWN, VIP, packet,
 )
 
 DIRECTOR, ROUTER = "192.0.2.1", {4: "203.0.113.1", 6: "2001:db8:ffff::1"}
@@ -34,14 +34,48 @@ class Kind:
         return self.connected if udp == "connected" and self.connected != "same" else self.expected
 
 
-def tcp(port, flags=ACK, src=CLIENT, to=HTTP, acknowledgement=None, **fields):
+def tcp(port, flags=ACK, src=CLIENT, to=HTTP, acknowledgement=None, sequence=None, **fields):
     def build(host, family):
         number = acknowledgement(host, family) if acknowledgement else 1
         segment = bytearray(f.tcp(port, to, b"data", flags))
-        segment[4:12] = struct.pack(">II", ISN + 1, number)
+        segment[4:12] = struct.pack(">II", sequence(host, family) if sequence else ISN + 1, number)
         return packet(family, f.TCP, bytes(segment), src=src[family], **fields)
 
     return build
+
+
+def numbered(port, flags, acknowledged=0, sequence=0, src=CLIENT):
+    """A segment of a socket that expects certain numbers (Sockets.expected). The last numbers are differences to these."""
+
+    def number(which, offset):
+        return lambda host, family: (host.numbers[family, port][which] + offset) & 0xFFFFFFFF
+
+    return tcp(port, flags, src, acknowledgement=number(0, acknowledged), sequence=number(1, sequence))
+
+
+def of_state(state, port, src=CLIENT):
+    """A socket that expects certain numbers keeps what has them. The rest may be of another connection with the same ports."""
+    far = 0x12345678
+    cases = {
+        "ACK": (KNOWN, ACK),
+        "ACK of less": (STRANGER, ACK, -1),
+        "ACK of more": (STRANGER, ACK, 1),
+        "FIN": (KNOWN, FIN | ACK),
+        "FIN again": (KNOWN, FIN | ACK, 0, -1),
+        "keep-alive": (KNOWN, ACK, 0, -1),
+        "late data": (KNOWN, ACK, 0, -far),
+        "data of a later connection": (STRANGER, ACK, far, far),
+        "data of a stranger behind NAT": (STRANGER, ACK, -far, -far),
+        "FIN of another connection": (STRANGER, FIN | ACK, far, far),
+        "RST with ACK": (KNOWN, RST | ACK, 0, far),
+        "RST with ACK of another connection": (STRANGER, RST | ACK, far),
+        "RST": (KNOWN, RST, far),
+        "RST of another connection": (STRANGER, RST, 0, far),
+        "SYN-ACK": (STRANGER, SYN | ACK, far),
+        "no flags": (STRANGER, 0, 0, far),
+        "SYN": (OPENS, SYN, far, far),
+    }
+    return [Kind(f"tcp/{state}, {name}", numbered(port, *numbers, src=src), expected) for name, (expected, *numbers) in cases.items()]
 
 
 def udp(port, to, payload=b"\x01datagram"):
@@ -153,8 +187,9 @@ KINDS = [
     Kind("tcp/established, RST", tcp(ESTABLISHED, RST), KNOWN),
     Kind("tcp/established, FIN", tcp(ESTABLISHED, FIN | ACK), KNOWN),
     Kind("tcp/CLOSE_WAIT", tcp(CLOSE_WAIT), KNOWN),
-    Kind("tcp/TIME_WAIT, FIN again", tcp(TIME_WAIT, FIN | ACK), KNOWN),
-    Kind("tcp/SYN_RECV", tcp(SYN_RECV, src=SILENT), KNOWN),
+    *of_state("TIME_WAIT", TIME_WAIT),
+    *of_state("FIN_WAIT2", FIN_WAIT2),
+    *of_state("SYN_RECV", SYN_RECV, SILENT),
     Kind("tcp/unknown", tcp(UNKNOWN), STRANGER),
     Kind("tcp/unknown, RST", tcp(UNKNOWN, RST), STRANGER),
     Kind("tcp/closed port", tcp(ESTABLISHED, to=CLOSED), STRANGER),
@@ -184,7 +219,8 @@ KINDS = [
     Kind("icmp/redirect", icmp(5, 137), OTHER),
     Kind("error/too big, established", too_big(f.TCP, ESTABLISHED, HTTP), KNOWN),
     Kind("error/too big, 20 bytes quoted", too_big(f.TCP, ESTABLISHED, HTTP, keep=20), KNOWN),
-    Kind("error/too big, TIME_WAIT", too_big(f.TCP, TIME_WAIT, HTTP), KNOWN),
+    Kind("error/too big, TIME_WAIT", too_big(f.TCP, TIME_WAIT, HTTP), STRANGER),
+    Kind("error/too big, FIN_WAIT2", too_big(f.TCP, FIN_WAIT2, HTTP), STRANGER),
     Kind("error/too big, SYN_RECV", too_big(f.TCP, SYN_RECV, HTTP, SILENT), KNOWN),
     Kind("error/too big, unknown", too_big(f.TCP, UNKNOWN, HTTP), STRANGER),
     Kind("error/too big, cookie", too_big(f.TCP, COOKIE, HTTP, SILENT), STRANGER),

@@ -211,6 +211,7 @@ PROMISES = {
     "path-mtu": nothing_more,
     "half-open": nothing_more,
     "time-wait": nothing_more,
+    "port-reuse": nothing_more,
     "syn-cookie": nothing_more,
     "unknown-ack": nothing_more,
     "icmp-quote": nothing_more,

@@ -30,6 +30,11 @@ class Counters:
         self.stage.expect(f"{proxy} counts {counter}", counted > 0)
 
 
+def established(stage, proxy, connection):
+    """Waits until a proxy has got the ACK of the handshake."""
+    stage.expect(f"{proxy} has the connection", poll(lambda: stage.socket_state(proxy, connection.port) == "ESTAB", TIMEOUT_S))
+
+
 @contextlib.contextmanager
 def moved(stage, owner, other):
     """Drains `owner` meanwhile, so that its packets reach `other` first."""

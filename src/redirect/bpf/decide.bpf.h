@@ -5,6 +5,7 @@
  *
  * The helpers bpf_skc_lookup_tcp and bpf_tcp_check_syncookie came with Linux 5.2, bpf_sk_lookup_udp
  * with 4.20. bpf_sk_lookup_tcp does not find sockets in SYN_RECV and TIME_WAIT, so it is not used.
+ * The helpers bpf_skc_to_tcp_timewait_sock and bpf_skc_to_tcp_request_sock came with 5.10, and need the kernel's BTF.
  */
 #ifndef GLB_REDIRECT_DECIDE_BPF_H
 #define GLB_REDIRECT_DECIDE_BPF_H
@@ -51,7 +52,46 @@ static __always_inline bool is_syn_cookie(
 	return bpf_tcp_check_syncookie(listener, inner->ip, sizeof(struct iphdr), tcp, sizeof(*tcp)) == 0;
 }
 
-/* tcp: NULL for a packet that an ICMP error quotes. */
+/* Returns the number `offset` bytes behind the start of a kernel's socket, which must not be NULL. */
+static __always_inline __u32 number_at(const void *socket, __u32 offset)
+{
+	return *(const __u32 *)(socket + offset);
+}
+
+/*
+ * Returns false if a segment belongs to another connection of the same addresses and ports than that of `socket`. Another proxy
+ * can have a newer one: the client used the port again, or its repeated SYN went there.
+ *
+ * A socket in TIME_WAIT (for the kernel also FIN_WAIT2 after close()) has sent all, and the client has acknowledged all. A socket in
+ * SYN_RECV has sent only its SYN. So in both states all segments of the client acknowledge the same number. Segments without ACK
+ * are resets, of which the kernel takes the one with the next number of the client.
+ */
+static __always_inline bool is_of_socket(struct bpf_sock *socket, const struct tcphdr *tcp)
+{
+	__u32 acknowledges, next;
+	const void *of_kernel;
+
+	if (!settings.offsets.is_known)
+		return true;
+	if (socket->state == BPF_TCP_TIME_WAIT) {
+		of_kernel = bpf_skc_to_tcp_timewait_sock(socket);
+		if (!of_kernel)
+			return true;
+		acknowledges = number_at(of_kernel, settings.offsets.time_wait_snd_nxt);
+		next = number_at(of_kernel, settings.offsets.time_wait_rcv_nxt);
+	} else if (socket->state == BPF_TCP_NEW_SYN_RECV) {
+		of_kernel = bpf_skc_to_tcp_request_sock(socket);
+		if (!of_kernel)
+			return true;
+		acknowledges = number_at(of_kernel, settings.offsets.request_snt_isn) + 1;
+		next = number_at(of_kernel, settings.offsets.request_rcv_nxt);
+	} else {
+		return true;
+	}
+	return tcp->ack ? tcp->ack_seq == bpf_htonl(acknowledges) : tcp->seq == bpf_htonl(next);
+}
+
+/* tcp: NULL for a packet that an ICMP error quotes. The kernel ignores such an error in TIME_WAIT. */
 static __always_inline int decide_tcp_socket(struct xdp_md *context, struct inner *inner, bool ipv6, struct tcphdr *tcp)
 {
 	struct bpf_sock *socket = bpf_skc_lookup_tcp(context, &inner->flow, flow_size(ipv6), BPF_F_CURRENT_NETNS, 0);
@@ -59,10 +99,12 @@ static __always_inline int decide_tcp_socket(struct xdp_md *context, struct inne
 
 	if (!socket)
 		return DECIDE_UNKNOWN;
-	if (socket->state != BPF_TCP_LISTEN)
+	if (socket->state == BPF_TCP_LISTEN) {
+		if (tcp && is_syn_cookie(socket, inner, ipv6, tcp))
+			decision = REDIRECT_ACCEPTED_SYN_COOKIE;
+	} else if (tcp ? is_of_socket(socket, tcp) : socket->state != BPF_TCP_TIME_WAIT) {
 		decision = REDIRECT_ACCEPTED_ESTABLISHED;
-	else if (tcp && is_syn_cookie(socket, inner, ipv6, tcp))
-		decision = REDIRECT_ACCEPTED_SYN_COOKIE;
+	}
 	bpf_sk_release(socket);
 	return decision;
 }

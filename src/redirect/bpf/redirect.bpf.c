@@ -4,8 +4,8 @@
  * this host, the program removes the outer headers and passes the inner packet to the kernel. If not,
  * the program sends the packet to the next hop in its GUE header. All other packets pass unchanged.
  *
- * Runs on Linux 5.10 and newer. It uses no newer helper, map type or instruction, and reads no kernel
- * structure.
+ * Runs on Linux 5.10 and newer. It uses no newer helper, map type or instruction. It reads two kernel structures, if the
+ * loader finds out where their members are.
  */
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>

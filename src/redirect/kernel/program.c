@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 
 #include "redirect.skel.h"
 
@@ -31,6 +32,45 @@ static int read_id(struct program *program)
 
 	program->id = info.id;
 	return error;
+}
+
+/* Sets *offset to the bytes before a member of the type `id`, also before one in a union without a name. */
+static bool find_member(const struct btf *btf, uint32_t id, const char *name, __u16 *offset)
+{
+	const struct btf_type *type = btf__type_by_id(btf, id);
+	bool is_found = false;
+
+	for (uint32_t i = 0; type && btf_is_composite(type) && i < btf_vlen(type) && !is_found; i++) {
+		const struct btf_member *member = &btf_members(type)[i];
+		const char *its_name = btf__name_by_offset(btf, member->name_off);
+
+		*offset = 0;
+		is_found = *its_name ? strcmp(its_name, name) == 0 : find_member(btf, member->type, name, offset);
+		*offset = (__u16)(*offset + btf_member_bit_offset(type, i) / 8);
+	}
+	return is_found;
+}
+
+static void find_offsets(struct redirect_offsets *offsets)
+{
+	const struct {
+		const char *type, *member;
+		__u16 *offset;
+	} wanted[] = {
+		{"sock_common", "skc_tw_snd_nxt", &offsets->time_wait_snd_nxt},
+		{"sock_common", "skc_tw_rcv_nxt", &offsets->time_wait_rcv_nxt},
+		{"tcp_request_sock", "snt_isn", &offsets->request_snt_isn},
+		{"tcp_request_sock", "rcv_nxt", &offsets->request_rcv_nxt},
+	};
+	struct btf *btf = btf__load_vmlinux_btf();
+
+	offsets->is_known = btf != NULL;
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]) && offsets->is_known; i++) {
+		int32_t id = btf__find_by_name_kind(btf, wanted[i].type, BTF_KIND_STRUCT);
+
+		offsets->is_known = id > 0 && find_member(btf, (uint32_t)id, wanted[i].member, wanted[i].offset);
+	}
+	btf__free(btf);
 }
 
 /* Linux before 5.18 refuses the flag. */
@@ -85,7 +125,7 @@ static int load_once(struct program *program, const struct redirect_settings *wa
  * In generic mode the kernel gives the program each frame in one piece. For a program with the flag it would copy the
  * frame into a new socket buffer, in which tc programs do not find the Ethernet header and our mark (seen on Linux 6.18).
  */
-int program_load(struct program *program, struct redirect_settings *wanted, const struct program_counts *counts)
+static int load(struct program *program, struct redirect_settings *wanted, const struct program_counts *counts)
 {
 	bool generic = wanted->checksums == REDIRECT_CHECKSUMS_KERNEL;
 	int error = generic ? 0 : load_once(program, wanted, counts, true);
@@ -96,6 +136,20 @@ int program_load(struct program *program, struct redirect_settings *wanted, cons
 	if (error)
 		program_unload(program);
 	return load_once(program, wanted, counts, false);
+}
+
+int program_load(struct program *program, struct redirect_settings *wanted, const struct program_counts *counts)
+{
+	int error;
+
+	find_offsets(&wanted->offsets);
+	error = load(program, wanted, counts);
+	if (!error || !wanted->offsets.is_known)
+		return error;
+	/* A kernel that does not let the program read its sockets must still get the program. */
+	program_unload(program);
+	wanted->offsets.is_known = 0;
+	return load(program, wanted, counts);
 }
 
 void program_unload(struct program *program)
