@@ -94,6 +94,8 @@ def test_what_the_program_cannot_verify_goes_to_the_kernel(host):
         packet(6, f.FRAGMENT, f.fragment_header(f.UDP, more=True) + wrong[:24]),
         packet(6, f.ROUTING, f.extension(f.UDP) + wrong),
         packet(4, f.UDP, wrong + b"more than the UDP length"),
+        udp(4, 32) + b"more than the IPv4 length",
+        tcp(6, 32) + b"more than the payload length",
         packet(4, f.ICMP, f.echo(4)[:-1] + b"?"),
         packet(4, f.ESP, f.text(20)),
     ]

@@ -3,10 +3,12 @@
 
 sender (client and director) --- router --- a, b (proxies, each with the VIPs; the servers run on a)
 
-A tc program on the router makes every frame arrive at the proxies as from a card that found the outer UDP checksum right.
+A tc program on the router makes every frame arrive at the proxies as from a card that found the outer UDP checksum right. A UDP socket
+of the router itself sends GUE whose outer checksum is left to the link, which has none (CHECKSUM_PARTIAL).
 """
 
 import contextlib
+import itertools
 import os
 import socket
 import struct
@@ -29,7 +31,8 @@ HTTP, UDP_PORT, CLIENT_PORT = 80, 5000, 40000
 MODES = ("native", "generic")
 VERSION = tuple(map(int, os.uname().release.split(".")[:2]))
 SEGMENTS, SIZE, DAMAGED = 5, 1000, 2  # the number of segments in a burst, their size, and the index of the damaged one
-HOPS = {"first hop": ("a", "b"), "second chance": ("b", "a")}
+SOCKET = "socket of the router"
+HOPS = {"first hop": ("a", "b"), "second chance": ("b", "a"), SOCKET: SOCKET}
 # The names of the counters of TCP, UDP and ICMP.
 COUNTER = {
     (4, "tcp"): "TcpInCsumErrors", (6, "tcp"): "TcpInCsumErrors", (4, "udp"): "UdpInCsumErrors", (6, "udp"): "Udp6InCsumErrors",
@@ -77,12 +80,14 @@ class Network:
         self.raw = self.close.enter_context(self.sender.packet_socket("eth0", ignore_outgoing=True))
         self.raw.settimeout(TIMEOUT_S)
         self.ethernet = f.mac(mac(self.router, "sender")) + f.mac(mac(self.sender, "eth0"))
+        with self.router:
+            self.socket = self.close.enter_context(socket.socket(type=socket.SOCK_DGRAM))
         self.port = CLIENT_PORT
 
     def _proxy(self, glb_redirect, name, mode):
         proxy, address, address6 = self.proxies[name], PROXY[name], PROXY6[name]
         connect(proxy, "eth0", self.router, name, mtu=1600)
-        self.router.offload(name, "tx", "off", "tso", "off", "gso", "off")
+        self.router.offload(name, "tso", "off", "gso", "off")
         self.router.ip(f"addr add {gateway(address)}/24 dev {name}", f"addr add {gateway(address6)}/64 dev {name} nodad")
         proxy.ip(f"addr add {address}/24 dev eth0", f"addr add {address6}/64 dev eth0 nodad",
                  f"addr add {VIP[4]}/32 dev lo", f"addr add {VIP[6]}/128 dev lo nodad",
@@ -110,10 +115,14 @@ class Network:
                 self.router.run("tc", "filter", "add", "dev", name, "egress", "bpf", "da", "obj", str(BUILD / "tests/bpf/programs/card.bpf.o"),
                                 "sec", "tc")
 
-    def send(self, inner, hops):
-        first, *later = (PROXY[name] for name in hops)
+    def send(self, inner, hops, behind=b""):
+        """behind: bytes after the inner packet, in the outer one"""
+        first, *later = (PROXY[name] for name in (("a",) if hops == SOCKET else hops))
         gue = struct.pack(">BBHHBB", 1 + len(later), 4 if inner[0] >> 4 == 4 else 41, 0, 0, 0, len(later))
-        gue += b"".join(map(f.ip, later)) + inner
+        gue += b"".join(map(f.ip, later)) + inner + behind
+        if hops == SOCKET:
+            self.socket.sendto(gue, (first, 19523))
+            return
         outer = f.ipv4("203.0.113.2", first, f.UDP, f.udp(0x8000, 19523, gue), identification=0)
         self.raw.send(self.ethernet + b"\x08\x00" + outer)
 
@@ -217,10 +226,10 @@ def udp_server(link, family, port):
 def test_damaged_udp_is_dropped_by_the_kernel(link, family, position):
     port, counter = link.next_port(), COUNTER[family, "udp"]
     with udp_server(link, family, port) as server:
-        for damage in (6, 8, 8 + SIZE - 1):
+        for damage, behind in itertools.product((6, 8, 8 + SIZE - 1), (b"", b"behind")):
             before = snmp(link.proxies["a"])[counter]
             for datagram in (udp(family, port, b"x" * SIZE, damage), udp(family, port, b"right")):
-                link.send(packet(family, f.UDP, datagram, src=CLIENT[family], dst=VIP[family]), HOPS[position])
+                link.send(packet(family, f.UDP, datagram, src=CLIENT[family], dst=VIP[family]), HOPS[position], behind)
             assert server.recv(2000) == b"right"
             assert snmp(link.proxies["a"])[counter] == before + 1
 

@@ -34,9 +34,9 @@ def instructions():
 
 def test_helpers_are_old_enough():
     helpers = {imm for opcode, source, imm in instructions() if opcode == CALL and source == 0}
-    # Lookup of maps, random numbers, redirect, checksums, adjust_head, adjust_meta, adjust_tail, routes, UDP and TCP sockets,
+    # Lookup of maps, random numbers, bytes of packets, redirect, checksums, adjust_head, adjust_meta, adjust_tail, routes, UDP and TCP sockets,
     # release, SYN cookies, checksum level, the kernel's sockets in TIME_WAIT and SYN_RECV.
-    assert helpers == {1, 12, 7, 23, 28, 44, 54, 65, 69, 85, 86, 99, 100, 110, 135, 138, 139} | HELPERS_OF_FRAGS
+    assert helpers == {1, 12, 7, 9, 23, 26, 28, 44, 54, 65, 69, 85, 86, 99, 100, 110, 135, 138, 139} | HELPERS_OF_FRAGS
     assert max(helpers - HELPERS_OF_FRAGS) <= NEWEST_HELPER
     sources = {source for opcode, source, _ in instructions() if opcode == CALL}
     assert sources <= {0, PSEUDO_CALL}  # no kernel functions

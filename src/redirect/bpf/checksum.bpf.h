@@ -131,7 +131,8 @@ static __always_inline int checksum_verify(struct xdp_md *context, struct cursor
 	__u32 length;
 	int sum;
 
-	if (inner_parse(cursor, &inner, ipv6, false) != INNER_OK || inner.is_partial)
+	if (inner_parse(cursor, &inner, ipv6, false) != INNER_OK || inner.is_partial ||
+		cursor->end != context->data_end - context->data)
 		return CHECKSUM_UNKNOWN;
 	length = cursor->end - cursor->at;
 	if (inner.protocol == IPPROTO_UDP) {
@@ -199,9 +200,14 @@ static __always_inline void checksum_reset(struct __sk_buff *packet)
 {
 	struct mark *mark = (void *)(long)packet->data_meta;
 	bool is_marked = (void *)(mark + 1) <= (void *)(long)packet->data && mark->magic == MARK_MAGIC;
+	__u8 byte;
 
-	if (is_marked || marks_are_refused)
-		bpf_csum_level(packet, BPF_CSUM_LEVEL_RESET);
+	if (!is_marked && !marks_are_refused)
+		return;
+	bpf_csum_level(packet, BPF_CSUM_LEVEL_RESET);
+	/* Writing a byte anew also makes the kernel forget a checksum that it had yet to compute, if that starts before this byte. */
+	if (bpf_skb_load_bytes(packet, 0, &byte, sizeof(byte)) == 0)
+		bpf_skb_store_bytes(packet, 0, &byte, sizeof(byte), BPF_F_RECOMPUTE_CSUM);
 }
 
 #endif
