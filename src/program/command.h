@@ -45,6 +45,7 @@ struct command {
 	/* A short option for each option, for help and for version; ' ': the option has none. NULL: only -h. */
 	const char *letters;
 	const char *note; /* text after the options in --help, without a newline at its end; NULL: none */
+	void (*more)(void); /* prints what --help has after the note; NULL: nothing */
 };
 
 /*

@@ -99,5 +99,7 @@ int command_help(const struct command *command, const char *program)
 	}
 	if (command->note)
 		printf("\n%s\n", command->note);
+	if (command->more)
+		command->more();
 	return COMMAND_OK;
 }

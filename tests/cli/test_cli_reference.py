@@ -8,7 +8,7 @@ import pytest
 
 from support import pcap
 from support.cli import (
-    BROKEN, CHECK_ERRORS, backend, complete, run, run_json, table, tcp_frame, with_own_keys, write_conf, write_tables,
+    BROKEN, CHECK_ERRORS, FAILED, USAGE, backend, complete, run, run_json, table, tcp_frame, with_own_keys, write_conf, write_tables,
 )
 from support.tree import TREE
 
@@ -147,3 +147,36 @@ def test_documented_errors_of_the_table_are_those_of_check(tmp_path, monkeypatch
     assert [line for line in printed.splitlines() if "warning: " not in line] == several.splitlines()
     (tmp_path / "table.json").write_text('{ "tables": [ { "binds": [\n      {\n        "proto": "tcp"\n        "port": 80\n')
     assert run("check", "table.json", code=CHECK_ERRORS).stderr.splitlines()[0] == syntax.strip()
+
+
+def listed(text, lead):
+    """The words of "... LEAD one, two or three": a list in an error or in --help."""
+    found = re.search(rf"{lead} ((?:[a-z_-]+(?:,? or |,\s+))*[a-z_-]+)$", text, re.M)[1]
+    return re.split(r",? or |,\s+", found)
+
+
+def test_edit_help_lists_every_key_that_set_takes(files):
+    shown, page = run("edit", "--help").stdout, section(CLI_MD, "edit")
+    page_http = (TREE / "docs/reference/table-json.md").read_text().split("HTTP settings\n")[1].split("\n#")[0]
+    http = [key for keys, _ in table_rows(page_http) for key in keys if key != "http_headers"]
+    for what, operands, row in (("backend", ["192.168.50.1"], "set IP... KEY=VALUE..."), ("table", [], "set KEY=VALUE...")):
+        accepted = listed(run("edit", files / "table.json", "set", *operands, "frob=1", code=USAGE).stderr, f"keys of a {what} are")
+        assert listed(shown, f"KEYs of a {what}:") == accepted
+        documented = [word for words, others in table_rows(page) if words == [row] for word in others if word != "http_headers"]
+        assert set(documented + http) == set(accepted)
+        lines = re.findall(r"^\s*set .*\((.*)\)\+\+$", CLI_MAN, re.M)
+        assert lines[0 if operands else 1].split(", ") == accepted
+
+
+def test_verbs_of_edit_and_commands_of_simulate_are_the_same_everywhere(files):
+    shown = run("edit", "--help").stdout
+    verbs = complete("edit", files / "table.json", "")
+    assert set(re.findall(r"^  ([a-z-]+) +(?:[A-Z]|.*   )", shown.split("VERB WORD... is one of:")[1], re.M)) == set(verbs)
+    assert listed(run("edit", files / "table.json", "frob", code=USAGE).stderr.splitlines()[0], "none of") == verbs
+    assert set(verbs) <= {word.split()[0] for words, _ in table_rows(section(CLI_MD, "edit")) for word in words}
+    script = files / "script.sim"
+    script.write_text("frob 1\n")
+    commands = listed(run("simulate", script, files / "table.json", code=FAILED).stderr.splitlines()[0], "expected")
+    help_words = re.findall(r"[a-z]+", run("simulate", "--help").stdout.split("begins a comment:")[1])
+    page = {word.split()[0] for words, _ in table_rows(section(CLI_MD, "simulate")) for word in words}
+    assert set(commands) <= set(help_words) & page

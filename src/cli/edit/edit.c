@@ -174,17 +174,14 @@ const struct command edit_command = {
 		"  remove IP...                remove backends\n"
 		"  drain IP...                 set their state to draining: no new connections\n"
 		"  undrain IP...               set their state to active\n"
-		"  set IP... KEY=VALUE...      set members of backends: state, healthy, weight,\n"
-		"                              http, http_uri, grpc, grpc_service, tcp, gue, fou\n"
-		"                              (VALUE none removes one)\n"
+		"  set IP... KEY=VALUE...      set members of backends (VALUE none removes one)\n"
+		"  set KEY=VALUE...            set members of a table\n"
 		"  balance NUMBER|off          let no proxy be first in more than NUMBER times\n"
 		"                              its fair share of rows: 1.005 to 2, such as 1.02\n"
 		"  forget                      drop previous states that are older than --keep,\n"
 		"                              or that --proxies prove to be unused\n"
-		"  set KEY=VALUE...            set members of a table: name, hops, interval_ms,\n"
-		"                              timeout_ms, trigger, trigger_healthy,\n"
-		"                              trigger_unhealthy\n"
 		"  add-bind BIND...            add binds, such as 203.0.113.10:443/tcp,\n"
 		"                              203.0.113.64/29:22/tcp, [2001:db8::1]:80-443/udp\n"
 		"  remove-bind BIND...         remove binds",
+	.more = edit_print_keys,
 };

@@ -32,6 +32,9 @@ struct edit {
 /* Checks the words after the verb that do not depend on the file. Returns COMMAND_OK, or COMMAND_USAGE after an error. */
 int edit_check_operands(const char *verb, char **operands, int count, const char *const *options);
 
+/* Prints the keys that the verb set takes, for --help. */
+void edit_print_keys(void);
+
 /* The verbs. False, with an error: nothing may be written. */
 bool edit_add(struct edit *edit);
 bool edit_remove(struct edit *edit);

@@ -52,6 +52,26 @@ static const struct key table_keys[] = {
 	HTTP_KEYS,
 };
 
+#define KEYS_TEXT_MAX 512
+
+/* Writes "state, healthy, weight". Returns buf. */
+static const char *keys_text(const struct key *keys, size_t count, char buf[KEYS_TEXT_MAX])
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++)
+		used += (size_t)snprintf(buf + used, KEYS_TEXT_MAX - used, "%s%s", i ? ", " : "", keys[i].name);
+	return buf;
+}
+
+void edit_print_keys(void)
+{
+	char text[KEYS_TEXT_MAX];
+
+	command_print(2, "KEYs of a backend: %s", keys_text(backend_keys, COUNT(backend_keys), text));
+	command_print(2, "KEYs of a table: %s", keys_text(table_keys, COUNT(table_keys), text));
+}
+
 static const struct key *find_key(const struct key *keys, size_t count, const char *operand)
 {
 	size_t size = strcspn(operand, "=");
@@ -109,20 +129,17 @@ static int check_settings(char **operands, int count)
 	int addresses = count_addresses(operands, count);
 	const struct key *keys = addresses ? backend_keys : table_keys;
 	size_t key_count = addresses ? COUNT(backend_keys) : COUNT(table_keys);
-	char known[512] = "";
-	size_t used = 0;
+	char known[KEYS_TEXT_MAX];
 
 	if (addresses == count)
 		return command_usage("edit: set: KEY=VALUE is missing");
-	for (size_t i = 0; i < key_count; i++)
-		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", keys[i].name);
 	for (int i = addresses; i < count; i++)
 		if (!strchr(operands[i], '='))
 			return command_usage("edit: set: '%s' is not KEY=VALUE; give addresses first", operands[i]);
 	for (int i = addresses; i < count; i++) {
 		if (!find_key(keys, key_count, operands[i]))
 			return command_usage("edit: set: '%s': the keys of a %s are %s", operands[i],
-				addresses ? "backend" : "table", known);
+				addresses ? "backend" : "table", keys_text(keys, key_count, known));
 	}
 	return check_addresses("set", operands, addresses);
 }
