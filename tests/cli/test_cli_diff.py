@@ -52,12 +52,12 @@ def first_hop_rows(source, address):
 def test_diff_of_equal_tables_is_empty(files):
     found = diff(files / "table.json", files / "table.bin")
     assert set(found) == {"rows", "changed_rows", "changed_percent", "broken_rows", "broken_percent", "at_risk_rows",
-                          "at_risk_percent", "broken_by", "skew_rows", "skew_percent", "tables", "checks"}
+                          "at_risk_percent", "broken_by", "skew_rows", "skew_percent", "udp_moved_rows", "tables", "checks"}
     assert (found["rows"], found["changed_rows"], found["broken_rows"]) == (65536, 0, 0)
     assert set(found["tables"][0]) == {
         "name", "old_name", "index", "table", "hash_key_changed", "binds_changed", "seed_known", "changed_rows", "changed_percent",
-        "broken_rows", "broken_percent", "at_risk_rows", "at_risk_percent", "broken_by", "skew_rows", "skew_percent", "binds",
-        "backends"}
+        "broken_rows", "broken_percent", "at_risk_rows", "at_risk_percent", "broken_by", "skew_rows", "skew_percent",
+        "udp_binds", "udp_moved_rows", "binds", "backends"}
 
 
 def test_draining_changes_rows_and_breaks_none(tmp_path):
@@ -73,6 +73,25 @@ def test_draining_changes_rows_and_breaks_none(tmp_path):
     assert by_ip["192.168.50.1"]["old"] == {"state": "active", "healthy": True, "weight": 100, "first_hop_rows": owned}
     assert by_ip["192.168.50.1"]["new"] == {"state": "draining", "healthy": True, "weight": 100, "first_hop_rows": 0}
     assert "0 break (0.00%)" in run("diff", old, new).stdout
+
+
+def test_udp_flows_of_a_drained_proxy_move_at_once_if_proxies_keep_udp_at_the_first_hop(tmp_path):
+    """glb-redirect --udp first-hop, the default, has no second chance for UDP: every row that changes moves its flows."""
+    drained = [backend("192.168.50.1", "draining"), backend("192.168.50.2"), backend("192.168.50.3")]
+    binds = [bind(port=80), bind(port=53, proto="udp"), bind(port=53)]
+    old = write_tables(tmp_path / "old.json", table(binds=binds))
+    new = write_tables(tmp_path / "new.json", table(binds=binds, backends=drained))
+    owned, found = first_hop_rows(old, "192.168.50.1"), diff(old, new)
+    assert found["broken_rows"] == 0 and found["udp_moved_rows"] == owned
+    assert (found["tables"][0]["udp_binds"], found["tables"][0]["udp_moved_rows"]) == (1, owned)
+    for words in (["diff", old, new], ["edit", old, "drain", "192.168.50.1", "--dry-run"], ["plan", old, new]):
+        shown = " ".join(run(*words).stdout.split())
+        assert f"UDP (1 of 3 binds): flows of {owned} rows move to another proxy at once" in shown, words
+        assert "--udp first-hop, the default" in shown
+    # Nothing is said about tables without UDP binds, and about changes that move no row.
+    tcp = write_tables(tmp_path / "tcp.json", table()), write_tables(tmp_path / "tcp2.json", table(backends=drained))
+    assert "UDP" not in run("diff", *tcp).stdout + run("diff", old, old).stdout
+    assert diff(*tcp)["udp_moved_rows"] == 0
 
 
 def test_removing_a_backend_breaks_its_rows_and_fails_max_broken(tmp_path):
@@ -466,9 +485,10 @@ def as_model(found):
         binds = [(b["ip"], b["proto"], b["port_start"], b["port_end"], b["change"], b["part"], b["to"]) for b in entry["binds"]]
         counts = None if entry["table"] == "added" else (
             entry["changed_rows"], entry["broken_rows"], entry["at_risk_rows"],
-            {b["ip"]: b["still_reached"] for b in entry["backends"] if b["still_reached"]})
+            {b["ip"]: b["still_reached"] for b in entry["backends"] if b["still_reached"]},
+            entry["udp_binds"], entry["udp_moved_rows"])
         tables.append((entry["index"], entry["table"] in ("added", "removed"), counts, sorted(binds, key=str)))
-    return tables, [found[key] for key in ("rows", "changed_rows", "broken_rows", "at_risk_rows")]
+    return tables, [found[key] for key in ("rows", "changed_rows", "broken_rows", "at_risk_rows", "udp_moved_rows")]
 
 
 def of_model(result, old, new):
@@ -483,9 +503,9 @@ def of_model(result, old, new):
         made = [(text(b.network, b.prefix_length), {6: "tcp", 17: "udp"}[b.protocol], b.port_start, b.port_end, change, part,
                  labels.get(to)) for b, change, part, to in binds]
         counted = counts and (counts["changed"], counts["broken"], counts["at_risk"],
-                              {text(address, 32): rows for address, rows in counts["reached"].items()})
+                              {text(address, 32): rows for address, rows in counts["reached"].items()}, counts["udp_binds"], counts["udp_moved"])
         tables.append((o if n is None else n, None in (o, n), counted, sorted(made, key=str)))
-    return tables, [result[key] for key in ("rows", "changed", "broken", "at_risk")]
+    return tables, [result[key] for key in ("rows", "changed", "broken", "at_risk", "udp_moved")]
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -114,8 +114,11 @@ def diff_table(o, n, old, new, moves):
         worst = [max(results[to][what] for to in fates) for fates in fates_of_binds]
         return ceil(Fraction(sum(worst), len(worst))) if worst else 0
 
+    udp = [fates for b, bind in enumerate(old[o].binds) if bind.protocol == 17 and (fates := moves[o, b])]
+    moved = [max((results[to][0] for to in fates if to is not None), default=0) for fates in udp]
     rows = ROWS if fates_of_binds else 0
-    return {"rows": rows, "changed": mean(0), "broken": mean(1), "at_risk": at_risk if rows else 0, "reached": reached}
+    return {"rows": rows, "changed": mean(0), "broken": mean(1), "at_risk": at_risk if rows else 0, "reached": reached,
+            "udp_binds": len(udp), "udp_moved": ceil(Fraction(sum(moved), len(udp))) if udp else 0}
 
 
 def bind_changes(index, partner, table, moves, gone):
@@ -147,5 +150,5 @@ def diff(old, new):
         if o not in pairs.values():
             result.append((o, None, diff_table(o, None, old, new, moves), bind_changes(o, None, table, moves, "lost")))
     counted = [counts for _, _, counts, _ in result if counts and counts["rows"]]
-    total = {key: sum(counts[key] for counts in counted) for key in ("rows", "changed", "broken", "at_risk")}
+    total = {key: sum(counts[key] for counts in counted) for key in ("rows", "changed", "broken", "at_risk", "udp_moved")}
     return {"pairs": result, **total}

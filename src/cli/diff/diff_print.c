@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -148,9 +149,10 @@ static json_t *describe_table(const struct table_set_diff *diff, const struct ta
 			      "at_risk_rows", (int)table->at_risk, "at_risk_percent",
 			      table_diff_percent(table->at_risk, TABLE_ROWS), "binds", binds, "backends",
 			      describe_backends(table)));
-	json_object_update_new(
-		json, json_pack("{s:o, s:i, s:f}", "broken_by", diff_describe_causes(table->causes), "skew_rows",
-			      (int)table->skew, "skew_percent", table_diff_percent(table->skew, TABLE_ROWS)));
+	json_object_update_new(json,
+		json_pack("{s:o, s:i, s:f, s:i, s:i}", "broken_by", diff_describe_causes(table->causes), "skew_rows",
+			(int)table->skew, "skew_percent", table_diff_percent(table->skew, TABLE_ROWS), "udp_binds",
+			(int)table->udp_binds, "udp_moved_rows", (int)table->udp_moved));
 	return json;
 }
 
@@ -166,8 +168,9 @@ json_t *diff_describe(const struct table_set_diff *diff)
 		(int)diff->broken, "broken_percent", table_diff_percent(diff->broken, diff->rows), "at_risk_rows",
 		(int)diff->at_risk, "at_risk_percent", table_diff_percent(diff->at_risk, diff->rows), "tables", tables);
 	json_object_update_new(
-		json, json_pack("{s:o, s:i, s:f}", "broken_by", diff_describe_causes(diff->causes), "skew_rows",
-			      (int)diff->skew, "skew_percent", table_diff_percent(diff->skew, diff->rows)));
+		json, json_pack("{s:o, s:i, s:f, s:i}", "broken_by", diff_describe_causes(diff->causes), "skew_rows",
+			      (int)diff->skew, "skew_percent", table_diff_percent(diff->skew, diff->rows),
+			      "udp_moved_rows", (int)diff->udp_moved));
 	return json;
 }
 
@@ -300,6 +303,28 @@ static void print_causes(const struct table_diff *table)
 			table->skew, text_plural(table->skew), diff_percent_text(table->skew, TABLE_ROWS, percent));
 }
 
+char *diff_udp_text(const struct table_diff *table)
+{
+	char percent[16], *text;
+
+	if (asprintf(&text,
+		    "UDP (%" PRIu32 " of %" PRIu32 " bind%s): flows of %" PRIu32
+		    " row%s move to another proxy at once (%s) if glb-redirect runs with --udp first-hop, the default; with --udp connected, connected sockets keep theirs as TCP does",
+		    table->udp_binds, table->before->bind_count, text_plural(table->before->bind_count), table->udp_moved,
+		    text_plural(table->udp_moved), diff_percent_text(table->udp_moved, TABLE_ROWS, percent)) < 0)
+		return NULL;
+	return text;
+}
+
+static void print_udp(const struct table_diff *table)
+{
+	char *text = table->udp_moved ? diff_udp_text(table) : NULL;
+
+	if (text)
+		cli_print(4, "  %s", text);
+	free(text);
+}
+
 static void print_counts(uint32_t changed, const char *of, uint32_t broken, uint32_t rows, const char *label)
 {
 	char changed_text[16], broken_text[16];
@@ -333,6 +358,7 @@ static void print_table(const struct table_set_diff *diff, const struct table_di
 		cli_print(2, "%s: removed, %" PRIu32 " row%s break%s (%s)", label, table->broken,
 			text_plural(table->broken), cli_verb(table->broken),
 			diff_percent_text(table->broken, TABLE_ROWS, buf));
+	print_udp(table);
 	if (is_renamed(table))
 		cli_print(4, "  renamed, its old name is %s", table->before->name);
 	if (table->key_changed)

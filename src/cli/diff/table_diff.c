@@ -249,9 +249,14 @@ static uint32_t find_worst(const struct bind_fate *fate, const struct outcomes *
 	return worst;
 }
 
+static bool bind_gets_packets(const struct bind_fate *fate)
+{
+	return fate->nowhere || table_mask_any(&fate->tables);
+}
+
 /* Returns the mean over the binds of the old table, rounded up. The worst fate of a bind counts. nowhere: the rows of a
- * bind that no table matches. */
-static uint32_t mean_over_binds(const struct table_diff *diff, const uint32_t *rows, uint32_t nowhere)
+ * bind that no table matches. udp: only UDP binds count. */
+static uint32_t mean_over_binds(const struct table_diff *diff, const uint32_t *rows, uint32_t nowhere, bool udp)
 {
 	uint64_t sum = 0, binds = 0;
 
@@ -259,7 +264,9 @@ static uint32_t mean_over_binds(const struct table_diff *diff, const uint32_t *r
 		const struct bind_fate *fate = &diff->old_fates[i];
 		uint32_t most = fate->nowhere ? nowhere : 0, to = table_mask_next(&fate->tables, 0);
 
-		binds += to < TABLE_MAX_TABLES || fate->nowhere;
+		if (udp && diff->before->binds[i].protocol != TABLE_UDP)
+			continue;
+		binds += bind_gets_packets(fate);
 		for (; to < TABLE_MAX_TABLES; to = table_mask_next(&fate->tables, to + 1))
 			if (rows[to] > most)
 				most = rows[to];
@@ -278,7 +285,7 @@ static void add_causes(struct table_diff *diff, const struct outcomes *outcomes)
 		const struct bind_fate *fate = &diff->old_fates[i];
 		uint32_t worst = find_worst(fate, outcomes);
 
-		binds += worst != UINT32_MAX || fate->nowhere;
+		binds += bind_gets_packets(fate);
 		if (fate->nowhere)
 			sums[TABLE_DIFF_UNMATCHED] += TABLE_ROWS;
 		for (unsigned cause = 0; worst != UINT32_MAX && !fate->nowhere && cause < TABLE_DIFF_CAUSES; cause++)
@@ -295,7 +302,7 @@ static void add_causes(struct table_diff *diff, const struct outcomes *outcomes)
 static bool gets_packets(const struct table_diff *diff)
 {
 	for (uint32_t i = 0; i < diff->before->bind_count; i++)
-		if (table_mask_any(&diff->old_fates[i].tables) || diff->old_fates[i].nowhere)
+		if (bind_gets_packets(&diff->old_fates[i]))
 			return true;
 	return false;
 }
@@ -314,9 +321,12 @@ static bool compare_all(const struct comparison *comparison)
 		return false;
 	diff->rows = gets_packets(diff) ? TABLE_ROWS : 0;
 	diff->at_risk = diff->rows ? diff->at_risk : 0;
-	diff->changed = mean_over_binds(diff, outcomes->changed, TABLE_ROWS);
-	diff->broken = mean_over_binds(diff, outcomes->broken, TABLE_ROWS);
-	diff->skew = mean_over_binds(diff, outcomes->skew, 0);
+	diff->changed = mean_over_binds(diff, outcomes->changed, TABLE_ROWS, false);
+	diff->broken = mean_over_binds(diff, outcomes->broken, TABLE_ROWS, false);
+	diff->skew = mean_over_binds(diff, outcomes->skew, 0, false);
+	diff->udp_moved = mean_over_binds(diff, outcomes->changed, 0, true);
+	for (uint32_t i = 0; i < diff->before->bind_count; i++)
+		diff->udp_binds += diff->before->binds[i].protocol == TABLE_UDP && bind_gets_packets(&diff->old_fates[i]);
 	add_causes(diff, outcomes);
 	return true;
 }
@@ -393,6 +403,7 @@ static void add_totals(struct table_set_diff *diff, const struct table_diff *tab
 	diff->broken += table->broken;
 	diff->skew += table->skew;
 	diff->at_risk += table->at_risk;
+	diff->udp_moved += table->udp_moved;
 	for (unsigned cause = 0; cause < TABLE_DIFF_CAUSES; cause++)
 		diff->causes[cause] += table->causes[cause];
 }
@@ -452,7 +463,7 @@ bool table_set_diff_select(struct table_set_diff *diff, const char *text)
 	}
 	if (!diff->only)
 		return false;
-	diff->rows = diff->changed = diff->broken = diff->skew = diff->at_risk = 0;
+	diff->rows = diff->changed = diff->broken = diff->skew = diff->at_risk = diff->udp_moved = 0;
 	memset(diff->causes, 0, sizeof(diff->causes));
 	add_totals(diff, diff->only);
 	return true;

@@ -46,6 +46,9 @@ struct table_diff {
 	/* Number of rows whose new connections do not reach their proxy through a director that still has the old table. */
 	uint32_t skew;
 	uint32_t at_risk; /* number of rows that lose a later hop, but do not break if the binds stay */
+	uint32_t udp_binds; /* number of the old UDP binds that get packets */
+	/* The mean of the rows that change over these binds, rounded up. With --udp first-hop, glb-redirect keeps UDP at the first hop. */
+	uint32_t udp_moved;
 	uint32_t backend_count;
 	struct table_diff_backend *backends; /* sorted by address; owned */
 };
@@ -54,7 +57,8 @@ struct table_set_diff {
 	uint32_t count;
 	struct table_diff *tables; /* in the order of the new set, then the removed tables */
 	const struct table_diff *only; /* the table that the user wants to see; NULL: all */
-	uint32_t rows, changed, broken, causes[TABLE_DIFF_CAUSES], skew, at_risk; /* of all tables, or of the only one */
+	uint32_t rows, changed, broken, causes[TABLE_DIFF_CAUSES], skew, at_risk,
+		udp_moved; /* of all tables, or of the only one */
 	struct bind_diff binds;
 };
 

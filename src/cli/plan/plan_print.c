@@ -66,6 +66,7 @@ static json_t *describe_unsafe(const struct plan_input *input)
 	for (uint32_t i = 0; i < input->at_once.count; i++) {
 		const struct table_diff *pair = &input->at_once.tables[i];
 		const char *name = table_diff_label(pair, label);
+		char *udp = NULL;
 
 		if (!pair->before)
 			continue;
@@ -75,6 +76,9 @@ static json_t *describe_unsafe(const struct plan_input *input)
 				name);
 		if (!pair->after)
 			continue;
+		if (pair->udp_moved && (udp = diff_udp_text(pair)))
+			add_reason(reasons, "table %s: %s", name, udp);
+		free(udp);
 		if (pair->key_changed)
 			add_reason(reasons,
 				"table %s: hash_key changes, so flows move to other rows: keep the hash_key of CURRENT",
