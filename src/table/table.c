@@ -77,6 +77,45 @@ const char *table_matching_text(const struct table *table, char buf[TABLE_MATCHI
 	return buf;
 }
 
+static int compare_order(const void *a, const void *b, void *table)
+{
+	const struct table_backend *backends = ((const struct table *)table)->backends;
+	const uint32_t *x = a, *y = b;
+	int order = netaddr_compare(&backends[*x].addr, &backends[*y].addr);
+
+	return order ? order : (*x > *y) - (*x < *y);
+}
+
+uint32_t *table_backend_order(const struct table *table)
+{
+	uint32_t *order = malloc((table->backend_count + 1) * sizeof(*order));
+
+	for (uint32_t i = 0; order && i < table->backend_count; i++)
+		order[i] = i;
+	if (order)
+		qsort_r(order, table->backend_count, sizeof(*order), compare_order, (void *)table);
+	return order;
+}
+
+uint32_t table_find_backend(const struct table *table, const uint32_t *order, const struct netaddr *addr)
+{
+	uint32_t low = 0, high = table->backend_count;
+
+	while (!order && low < high && netaddr_compare(&table->backends[low].addr, addr) != 0)
+		low++;
+	while (order && low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (netaddr_compare(&table->backends[order[middle]].addr, addr) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!order || low == table->backend_count)
+		return low;
+	return netaddr_compare(&table->backends[order[low]].addr, addr) == 0 ? order[low] : table->backend_count;
+}
+
 const char *table_label(const struct table_set *set, uint32_t index, char buf[16])
 {
 	if (set->tables[index].name)

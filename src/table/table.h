@@ -116,6 +116,13 @@ const char *table_bind_text(const struct table_bind *bind, char buf[TABLE_BIND_T
 /* Writes ", balance 1.02, 3 previous states" for the line of a table; each part only if the table has it. Returns buf. */
 const char *table_matching_text(const struct table *table, char buf[TABLE_MATCHING_TEXT_MAX]);
 
+/* Returns the indexes of the backends in the order of their addresses; the caller frees it. NULL: out of memory. */
+uint32_t *table_backend_order(const struct table *table);
+
+/* Returns the index of the first backend with this address; backend_count: there is none. order: table_backend_order(), or NULL: takes
+ * linear time. */
+uint32_t table_find_backend(const struct table *table, const uint32_t *order, const struct netaddr *addr);
+
 /* A good backend takes new connections: it is active or filling, and healthy. */
 static inline bool table_backend_is_good(const struct table_backend *backend)
 {

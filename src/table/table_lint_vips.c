@@ -90,47 +90,79 @@ static bool is_match(const struct table_bind *bind, enum vip_match match)
 				   : true;
 }
 
-/* Writes "tables[0].binds[1]": the first bind with this match that covers the address. Returns buf. */
-static const char *find_bind(const struct table_set *set, const struct netaddr *addr, enum vip_match match, char buf[48])
-{
-	buf[0] = '\0';
-	for (uint32_t t = 0; t < set->count && !buf[0]; t++) {
-		for (uint32_t i = 0; i < set->tables[t].bind_count && !buf[0]; i++) {
-			const struct table_bind *bind = &set->tables[t].binds[i];
+/* A table with backends inside binds. */
+struct finding {
+	uint32_t table, backend; /* the first of these backends */
+	uint32_t others; /* number of further ones */
+	enum vip_match match;
+	struct netaddr addr; /* of the first one */
+	uint32_t bind_table, bind; /* the first bind with this match that covers it */
+};
 
-			if (netprefix_covers(&bind->prefix, addr) && is_match(bind, match))
-				snprintf(buf, 48, "tables[%u].binds[%u]", t, i);
+static int compare_findings(const void *a, const void *b)
+{
+	const struct finding *const *x = a, *const *y = b;
+
+	return netaddr_compare(&(*x)->addr, &(*y)->addr);
+}
+
+/* Finds the bind of each finding. pending: those with this match, sorted. What a bind covers is one range of them, and is done. */
+static void find_binds(const struct table_set *set, enum vip_match match, struct finding **pending, size_t count)
+{
+	for (uint32_t t = 0; t < set->count && count; t++) {
+		for (uint32_t i = 0; i < set->tables[t].bind_count && count; i++) {
+			const struct table_bind *bind = &set->tables[t].binds[i];
+			size_t low = 0, high = count;
+
+			if (!is_match(bind, match))
+				continue;
+			while (low < high) {
+				size_t middle = low + (high - low) / 2;
+
+				if (netaddr_compare(&pending[middle]->addr, &bind->prefix.addr) < 0)
+					low = middle + 1;
+				else
+					high = middle;
+			}
+			for (; high < count && netprefix_covers(&bind->prefix, &pending[high]->addr); high++) {
+				pending[high]->bind_table = t;
+				pending[high]->bind = i;
+			}
+			memmove(pending + low, pending + high, (count - high) * sizeof(*pending));
+			count -= high - low;
 		}
 	}
-	return buf;
+}
+
+/* Counts the backends of the table with this match. Returns false if there are none. */
+static bool find_backends(
+	const struct table_set *set, const struct vips *vips, uint32_t t, enum vip_match match, struct finding *finding)
+{
+	const struct table *table = &set->tables[t];
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		if (match_vip(vips, &table->backends[i].addr) == match && count++ == 0)
+			*finding = (struct finding){t, i, 0, match, table->backends[i].addr, 0, 0};
+	finding->others = count ? count - 1 : 0;
+	return count;
 }
 
 /* Adds a fault that names the first backend of the table with this match, and counts the others. */
-static void lint_vips(
-	const struct table_set *set, const struct vips *vips, uint32_t t, enum vip_match match, struct faults *faults)
+static void report(const struct finding *finding, struct faults *faults)
 {
-	const struct table *table = &set->tables[t];
 	char where[48], text[NETADDR_TEXT_MAX], bind[48], others[48] = "";
-	const struct netaddr *first = NULL;
-	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < table->backend_count; i++) {
-		if (match_vip(vips, &table->backends[i].addr) != match || count++ > 0)
-			continue;
-		first = &table->backends[i].addr;
-		snprintf(where, sizeof(where), "tables[%u].backends[%u].ip", t, i);
-	}
-	if (count == 0)
-		return;
-	if (count > 1)
-		snprintf(others, sizeof(others), " (and %u more in this table)", count - 1);
-	netaddr_format(first, text);
-	find_bind(set, first, match, bind);
-	if (match == VIP_GUE)
+	snprintf(where, sizeof(where), "tables[%u].backends[%u].ip", finding->table, finding->backend);
+	snprintf(bind, sizeof(bind), "tables[%u].binds[%u]", finding->bind_table, finding->bind);
+	if (finding->others)
+		snprintf(others, sizeof(others), " (and %u more in this table)", finding->others);
+	netaddr_format(&finding->addr, text);
+	if (finding->match == VIP_GUE)
 		faults_error(faults, where,
 			"'%s' is inside a bind (%s) that matches UDP port 19523: the directors would encapsulate their own packets to this proxy again, in a loop; leave port 19523 out of the bind%s",
 			text, bind, others);
-	else if (match == VIP_HOST)
+	else if (finding->match == VIP_HOST)
 		faults_error(faults, where, "'%s' is a VIP (%s): packets to this proxy come back to the directors%s",
 			text, bind, others);
 	else
@@ -141,26 +173,47 @@ static void lint_vips(
 
 void table_lint_vips(const struct table_set *set, struct faults *faults)
 {
-	struct vips vips;
+	static const enum vip_match order[] = {VIP_GUE, VIP_HOST, VIP_PREFIX};
+	struct finding *findings = calloc(3 * (size_t)set->count + 1, sizeof(*findings));
+	struct finding **pending = calloc(set->count + 1, sizeof(struct finding *));
+	struct vips vips = {0};
+	bool opened = open_vips(&vips, set);
+	size_t count = 0;
 
-	if (!open_vips(&vips, set)) {
+	if (findings && pending && opened) {
+		for (uint32_t t = 0; t < set->count; t++)
+			for (unsigned i = 0; i < 3; i++)
+				count += find_backends(set, &vips, t, order[i], &findings[count]);
+		for (unsigned i = 0; i < 3; i++) {
+			size_t same = 0;
+
+			for (size_t f = 0; f < count; f++)
+				if (findings[f].match == order[i])
+					pending[same++] = &findings[f];
+			qsort(pending, same, sizeof(*pending), compare_findings);
+			find_binds(set, order[i], pending, same);
+		}
+		for (size_t f = 0; f < count; f++)
+			report(&findings[f], faults);
+	} else {
 		faults_error(faults, "tables", "out of memory");
-		return;
 	}
-	for (uint32_t t = 0; t < set->count; t++) {
-		lint_vips(set, &vips, t, VIP_GUE, faults);
-		lint_vips(set, &vips, t, VIP_HOST, faults);
-		lint_vips(set, &vips, t, VIP_PREFIX, faults);
-	}
-	close_vips(&vips);
+	if (opened)
+		close_vips(&vips);
+	free(findings);
+	free(pending);
 }
 
 void table_lint_own_address(const struct table_set *set, const struct netaddr *own, struct faults *faults)
 {
+	struct finding finding = {.addr = *own, .bind_table = UINT32_MAX}, *pending = &finding;
 	char bind[48], text[NETADDR_TEXT_MAX];
 
-	if (*find_bind(set, own, VIP_PREFIX, bind))
-		faults_warn(faults, bind,
-			"contains outbound_src_ip %s: the director sends packets for itself to a proxy, such as ICMP errors about its own packets; leave the address out of the bind",
-			netaddr_format(own, text));
+	find_binds(set, VIP_PREFIX, &pending, 1);
+	if (finding.bind_table == UINT32_MAX)
+		return;
+	snprintf(bind, sizeof(bind), "tables[%u].binds[%u]", finding.bind_table, finding.bind);
+	faults_warn(faults, bind,
+		"contains outbound_src_ip %s: the director sends packets for itself to a proxy, such as ICMP errors about its own packets; leave the address out of the bind",
+		netaddr_format(own, text));
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Prefixes nest or are disjoint. So one walk over the sorted prefixes of both sets, with a stack of those that are
- * open, meets each range of addresses that the same binds cover. For each such range a sweep over the ports finds the
- * first bind of each set that matches.
+ * open, meets each range of addresses that the same binds cover. A prefix keeps only the ports for which its binds differ
+ * from those of the prefixes around it, so that many prefixes inside a prefix with many binds take no time for the latter.
  */
 #include "cli/diff/bind_diff.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#define PORTS     65536
 #define MAX_DEPTH 130 /* prefix lengths of IPv6, and one more */
 
 typedef unsigned __int128 address;
@@ -20,24 +22,40 @@ struct item {
 	uint8_t protocol, family, side;
 };
 
+/* Ports at which the same binds match: the first of each set. NULL: none does. */
+struct segment {
+	uint32_t start, end;
+	const struct item *winners[2];
+};
+
 /* An open prefix. */
 struct frame {
 	const struct item *item; /* one of the items with this prefix */
-	uint32_t parents; /* number of items of the prefixes around it */
+	size_t segment,
+		segments; /* the first of its segments, and their number; they are sorted, and have gaps unless `whole` */
+	size_t chain; /* number of its segments and those of the prefixes around it, up to a whole one */
+	bool whole; /* its segments have all ports, else those that its items match at least */
 	bool has_child, has_gap;
 	address next; /* the first address after the last child */
+	bool any_inherited; /* else `inherited` is not valid */
+	uint8_t *inherited; /* by port, 1: at some addresses of children, the winners are of this prefix or of one around it */
+};
+
+/* Items that match at a port, the lowest rank first, and some that no longer do. */
+struct heap {
+	const struct item **items; /* owned */
+	uint32_t count;
 };
 
 struct walk {
 	struct bind_diff *diff;
 	struct item *items; /* of both sets */
-	const struct item **open; /* items of the open prefixes, the widest first */
-	uint32_t open_count;
-	const struct item **by_start; /* for sweep_ports() */
-	const struct item **active; /* for sweep_ports() */
-	uint32_t *ports; /* for sweep_ports() */
-	struct frame frames[MAX_DEPTH];
+	struct heap heaps[2]; /* for add_segments(), by side */
+	struct segment *segments; /* of the open prefixes, the widest first */
+	size_t segment_count, segment_room;
+	struct frame *frames; /* room for MAX_DEPTH */
 	uint32_t depth;
+	uint8_t *inherited; /* PORTS for each frame */
 };
 
 static address load_address(const struct netaddr *addr)
@@ -65,10 +83,8 @@ static struct item item_of(const struct table_bind *bind)
 	};
 }
 
-static int compare_items(const void *a, const void *b)
+static int compare_prefixes(const struct item *x, const struct item *y)
 {
-	const struct item *x = a, *y = b;
-
 	if (x->protocol != y->protocol)
 		return (int)x->protocol - y->protocol;
 	if (x->family != y->family)
@@ -78,18 +94,40 @@ static int compare_items(const void *a, const void *b)
 	return (x->last < y->last) - (x->last > y->last);
 }
 
-static int compare_starts(const void *a, const void *b)
+static int compare_items(const void *a, const void *b)
 {
-	const struct item *const *x = a, *const *y = b;
+	const struct item *x = a, *y = b;
+	int order = compare_prefixes(x, y);
 
-	return ((*x)->port_start > (*y)->port_start) - ((*x)->port_start < (*y)->port_start);
+	return order ? order : (x->port_start > y->port_start) - (x->port_start < y->port_start);
 }
 
-static int compare_ports(const void *a, const void *b)
+static void heap_add(struct heap *heap, const struct item *item)
 {
-	const uint32_t *x = a, *y = b;
+	uint32_t at = heap->count++;
 
-	return (*x > *y) - (*x < *y);
+	for (; at > 0 && item->rank < heap->items[(at - 1) / 2]->rank; at = (at - 1) / 2)
+		heap->items[at] = heap->items[(at - 1) / 2];
+	heap->items[at] = item;
+}
+
+/* Returns the item with the lowest rank that matches at the port; items that end before it are dropped. NULL: none does. */
+static const struct item *heap_first(struct heap *heap, uint32_t port)
+{
+	while (heap->count && heap->items[0]->port_end < port) {
+		const struct item *last = heap->items[--heap->count];
+		uint32_t at = 0, child;
+
+		while ((child = 2 * at + 1) < heap->count) {
+			child += child + 1 < heap->count && heap->items[child + 1]->rank < heap->items[child]->rank;
+			if (last->rank < heap->items[child]->rank)
+				break;
+			heap->items[at] = heap->items[child];
+			at = child;
+		}
+		heap->items[at] = last;
+	}
+	return heap->count ? heap->items[0] : NULL;
 }
 
 /* Notes that the same packets belong to both binds; NULL: no bind of that set matches them. */
@@ -105,58 +143,130 @@ static void note(struct bind_diff *diff, const struct item *const winners[2])
 	}
 }
 
-/* Removes the items that end before `port`. Returns how many are left, and sets the first match of both sets. */
-static uint32_t find_winners(const struct item **active, uint32_t count, uint32_t port, const struct item *winners[2])
+/* Sets *segment to the winners of the open prefixes at segment->start, and to the last port up to which they are the same. */
+static void find_around(const struct walk *walk, struct segment *segment)
 {
-	uint32_t left = 0;
+	segment->end = PORTS - 1;
+	segment->winners[0] = segment->winners[1] = NULL;
+	for (uint32_t depth = walk->depth; depth-- > 0;) {
+		const struct frame *frame = &walk->frames[depth];
+		const struct segment *segments = walk->segments + frame->segment;
+		size_t low = 0, high = frame->segments; /* segments before `low` start at the port or before it */
 
-	winners[0] = winners[1] = NULL;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct item *item = active[i];
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
 
-		if (item->port_end < port)
+			if (segments[middle].start <= segment->start)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		if (low < frame->segments && segments[low].start <= segment->end)
+			segment->end = segments[low].start - 1;
+		if (low == 0 || segments[low - 1].end < segment->start)
 			continue;
-		active[left++] = item;
-		if (!winners[item->side] || item->rank < winners[item->side]->rank)
-			winners[item->side] = item;
+		if (segments[low - 1].end < segment->end)
+			segment->end = segments[low - 1].end;
+		segment->winners[0] = segments[low - 1].winners[0];
+		segment->winners[1] = segments[low - 1].winners[1];
+		return;
 	}
-	return left;
 }
 
-/* All open items cover the same addresses. */
-static void sweep_ports(struct walk *walk)
+static bool append(struct walk *walk, struct frame *frame, const struct segment *segment)
 {
-	uint32_t count = walk->open_count, next = 0, active = 0;
-	const struct item *winners[2];
+	struct segment *last = walk->segments + walk->segment_count - 1;
 
-	for (uint32_t i = 0; i < count; i++) {
-		walk->by_start[i] = walk->open[i];
-		walk->ports[2 * i] = walk->open[i]->port_start;
-		walk->ports[2 * i + 1] = walk->open[i]->port_end + 1;
+	if (frame->segments && last->end + 1 == segment->start && last->winners[0] == segment->winners[0] &&
+		last->winners[1] == segment->winners[1]) {
+		last->end = segment->end;
+		return true;
 	}
-	qsort(walk->by_start, count, sizeof(*walk->by_start), compare_starts);
-	qsort(walk->ports, 2 * (size_t)count, sizeof(*walk->ports), compare_ports);
-	for (uint32_t i = 0; i < 2 * count; i++) {
-		uint32_t port = walk->ports[i];
+	if (walk->segment_count == walk->segment_room) {
+		size_t room = 2 * walk->segment_room + 64;
+		struct segment *segments = realloc(walk->segments, room * sizeof(*segments));
 
-		if (i > 0 && port == walk->ports[i - 1])
-			continue;
-		while (next < count && walk->by_start[next]->port_start == port)
-			walk->active[active++] = walk->by_start[next++];
-		active = find_winners(walk->active, active, port, winners);
-		note(walk->diff, winners);
+		if (!segments)
+			return false;
+		walk->segments = segments;
+		walk->segment_room = room;
+	}
+	walk->segments[walk->segment_count++] = *segment;
+	frame->segments++;
+	return true;
+}
+
+/* Adds the segments of a prefix that is not open yet. items: those with this prefix. */
+static bool add_segments(struct walk *walk, struct frame *frame, const struct item *items, uint32_t count)
+{
+	uint32_t next = 0, port = frame->whole ? 0 : items[0].port_start;
+
+	walk->heaps[0].count = walk->heaps[1].count = 0;
+	while (port < PORTS) {
+		struct segment segment = {.start = port};
+		bool matches = frame->whole;
+
+		for (; next < count && items[next].port_start == port; next++)
+			heap_add(&walk->heaps[items[next].side], &items[next]);
+		find_around(walk, &segment);
+		for (int side = 0; side < 2; side++) {
+			const struct item *own = heap_first(&walk->heaps[side], port);
+
+			matches |= own != NULL;
+			if (!own || (segment.winners[side] && segment.winners[side]->rank < own->rank))
+				continue;
+			segment.winners[side] = own;
+			segment.end = own->port_end < segment.end ? own->port_end : segment.end;
+		}
+		if (!matches && next == count)
+			break;
+		if (next < count && (!matches || items[next].port_start <= segment.end))
+			segment.end = items[next].port_start - 1;
+		if (matches && !append(walk, frame, &segment))
+			return false;
+		port = segment.end + 1;
+	}
+	return true;
+}
+
+/* Tells the prefix around a closed one at which ports some addresses of the latter have winners from outside. visible: of
+ * the closed prefix, there are addresses that no child has. */
+static void pass_up(const struct walk *walk, struct frame *parent, const struct frame *frame, bool visible)
+{
+	const struct segment *segments = walk->segments + frame->segment;
+	uint32_t port = 0;
+
+	if (!parent->any_inherited)
+		memset(parent->inherited, 0, PORTS);
+	parent->any_inherited = true;
+	for (size_t i = 0; i <= frame->segments; i++) {
+		uint32_t end = i < frame->segments ? segments[i].start : PORTS;
+
+		if (visible)
+			memset(parent->inherited + port, 1, end - port);
+		for (; port < end && !visible && frame->any_inherited; port++)
+			parent->inherited[port] |= frame->inherited[port];
+		port = i < frame->segments ? segments[i].end + 1 : end;
 	}
 }
 
 /* Closes the innermost prefix, whose children are closed. */
 static void close_frame(struct walk *walk)
 {
-	const struct frame *frame = &walk->frames[--walk->depth];
+	struct frame *frame = &walk->frames[--walk->depth], *parent = walk->depth ? frame - 1 : NULL;
+	/* If the children cover all of its addresses, its binds match only where those of a child do not. */
+	bool visible = !frame->has_child || frame->has_gap || frame->next != frame->item->last + 1;
 
-	/* If the children cover all of its addresses, no packet belongs to this prefix itself. */
-	if (!frame->has_child || frame->has_gap || frame->next != frame->item->last + 1)
-		sweep_ports(walk);
-	walk->open_count = frame->parents;
+	for (size_t i = 0; i < frame->segments; i++) {
+		const struct segment *segment = &walk->segments[frame->segment + i];
+
+		if (visible || (frame->any_inherited &&
+				       memchr(frame->inherited + segment->start, 1, segment->end - segment->start + 1)))
+			note(walk->diff, segment->winners);
+	}
+	if (parent && !parent->has_gap && !frame->whole)
+		pass_up(walk, parent, frame, visible);
+	walk->segment_count = frame->segment;
 }
 
 static bool is_inside(const struct item *outer, const struct item *inner)
@@ -165,22 +275,49 @@ static bool is_inside(const struct item *outer, const struct item *inner)
 	       inner->last <= outer->last;
 }
 
-static void open_item(struct walk *walk, const struct item *item)
+/* Opens the prefix of `count` items. Returns false if out of memory. */
+static bool open_prefix(struct walk *walk, const struct item *items, uint32_t count)
 {
-	struct frame *top;
+	struct frame *top, *frame;
+	size_t chain;
 
-	while (walk->depth > 0 && !is_inside(walk->frames[walk->depth - 1].item, item))
+	while (walk->depth > 0 && !is_inside(walk->frames[walk->depth - 1].item, items))
 		close_frame(walk);
 	top = walk->depth > 0 ? &walk->frames[walk->depth - 1] : NULL;
-	if (!top || compare_items(top->item, item) != 0) {
-		if (top) {
-			top->has_gap |= item->first != (top->has_child ? top->next : top->item->first);
-			top->has_child = true;
-			top->next = item->last + 1;
-		}
-		walk->frames[walk->depth++] = (struct frame){.item = item, .parents = walk->open_count};
+	if (top) {
+		top->has_gap |= items->first != (top->has_child ? top->next : top->item->first);
+		top->has_child = true;
+		top->next = items->last + 1;
 	}
-	walk->open[walk->open_count++] = item;
+	chain = top ? top->chain : 0;
+	frame = &walk->frames[walk->depth];
+	*frame = (struct frame){
+		.item = items,
+		.segment = walk->segment_count,
+		.whole = chain / 8 <= count,
+		.inherited = walk->inherited + (size_t)walk->depth * PORTS,
+	};
+	if (!add_segments(walk, frame, items, count))
+		return false;
+	frame->chain = frame->segments + (frame->whole ? 0 : chain);
+	walk->depth++;
+	return true;
+}
+
+static bool walk_items(struct walk *walk, uint32_t count)
+{
+	uint32_t end;
+
+	for (uint32_t at = 0; at < count; at = end) {
+		end = at + 1;
+		while (end < count && compare_prefixes(&walk->items[at], &walk->items[end]) == 0)
+			end++;
+		if (!open_prefix(walk, &walk->items[at], end - at))
+			return false;
+	}
+	while (walk->depth > 0)
+		close_frame(walk);
+	return true;
 }
 
 static uint32_t collect(struct item *items, const struct table_set *set, uint8_t side)
@@ -214,20 +351,21 @@ static uint32_t count_binds(const struct table_set *set)
 static bool walk_alloc(struct walk *walk, size_t count)
 {
 	walk->items = calloc(count, sizeof(*walk->items));
-	walk->open = calloc(count, sizeof(*walk->open));
-	walk->by_start = calloc(count, sizeof(*walk->by_start));
-	walk->active = calloc(count, sizeof(*walk->active));
-	walk->ports = calloc(2 * count, sizeof(*walk->ports));
-	return walk->items && walk->open && walk->by_start && walk->active && walk->ports;
+	walk->heaps[0].items = calloc(count, sizeof(struct item *));
+	walk->heaps[1].items = calloc(count, sizeof(struct item *));
+	walk->frames = calloc(MAX_DEPTH, sizeof(*walk->frames));
+	walk->inherited = malloc((size_t)MAX_DEPTH * PORTS);
+	return walk->items && walk->heaps[0].items && walk->heaps[1].items && walk->frames && walk->inherited;
 }
 
 static void walk_free(struct walk *walk)
 {
 	free(walk->items);
-	free(walk->open);
-	free(walk->by_start);
-	free(walk->active);
-	free(walk->ports);
+	free(walk->heaps[0].items);
+	free(walk->heaps[1].items);
+	free(walk->segments);
+	free(walk->frames);
+	free(walk->inherited);
 }
 
 bool bind_diff_create(struct bind_diff *diff, const struct table_set *before, const struct table_set *after)
@@ -243,13 +381,10 @@ bool bind_diff_create(struct bind_diff *diff, const struct table_set *before, co
 		count = collect(walk.items, before, 0);
 		count += collect(walk.items + count, after, 1);
 		qsort(walk.items, count, sizeof(*walk.items), compare_items);
-		for (uint32_t i = 0; i < count; i++)
-			open_item(&walk, &walk.items[i]);
-		while (walk.depth > 0)
-			close_frame(&walk);
-	} else {
-		bind_diff_free(diff);
+		done = walk_items(&walk, count);
 	}
+	if (!done)
+		bind_diff_free(diff);
 	walk_free(&walk);
 	return done;
 }

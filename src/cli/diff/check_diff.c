@@ -67,21 +67,23 @@ static void compare_tables(
 {
 	const struct table *old = &before->set.tables[b], *new = &after->set.tables[a];
 
-	for (uint32_t i = 0; i < new->backend_count; i++)
-		for (uint32_t j = 0; j < old->backend_count; j++) {
-			char addr[NETADDR_TEXT_MAX], label[16];
-			struct checks first, second;
+	uint32_t *order = table_backend_order(old);
 
-			if (netaddr_compare(&old->backends[j].addr, &new->backends[i].addr) != 0)
-				continue;
-			read_checks(before, b, j, &first);
-			read_checks(after, a, i, &second);
-			compare(lines, table_label(&after->set, a, label), netaddr_format(&new->backends[i].addr, addr),
-				&first, &second);
-			free(first.text);
-			free(second.text);
-			break;
-		}
+	for (uint32_t i = 0; i < new->backend_count; i++) {
+		uint32_t j = table_find_backend(old, order, &new->backends[i].addr);
+		char addr[NETADDR_TEXT_MAX], label[16];
+		struct checks first, second;
+
+		if (j == old->backend_count)
+			continue;
+		read_checks(before, b, j, &first);
+		read_checks(after, a, i, &second);
+		compare(lines, table_label(&after->set, a, label), netaddr_format(&new->backends[i].addr, addr), &first,
+			&second);
+		free(first.text);
+		free(second.text);
+	}
+	free(order);
 }
 
 json_t *check_diff(const char *before, const char *after)

@@ -54,7 +54,7 @@ struct first {
 	struct holders *holders;
 	struct holders_table view;
 	const uint8_t *seed; /* NULL: not known */
-	bool *in_past; /* by backend: it is in a previous state */
+	bool *in_past; /* by number of a proxy: it is in a previous state */
 };
 
 /* Returns true if a hop that is not the first one may have connections of the row. */
@@ -64,7 +64,7 @@ static bool may_hold(const struct first *first, uint32_t row, uint16_t hop, uint
 	const struct table_backend *backend = &table->backends[hop];
 
 	if (!first->seed)
-		return !table_backend_is_good(backend) || first->in_past[hop];
+		return !table_backend_is_good(backend) || first->in_past[first->view.proxies[hop]];
 	if (table_backend_is_good(backend))
 		return false;
 	/* With a balance, the natural order does not tell who was first. */
@@ -135,8 +135,7 @@ static bool mark_past(const struct first *first)
 
 			if (!holders_number(first->holders, &table->past[p].backends[i].addr, &number))
 				return false;
-			for (uint32_t b = 0; b < table->backend_count; b++)
-				first->in_past[b] |= first->view.proxies[b] == number;
+			first->in_past[number] = true;
 		}
 	}
 	return true;
@@ -145,9 +144,12 @@ static bool mark_past(const struct first *first)
 bool first_holders_create(struct holders *holders, const struct table *table, const uint8_t *seed)
 {
 	struct first first = {.holders = holders, .seed = seed};
+	size_t proxies = table->backend_count + 1;
 	bool done = holders_create(holders) && holders_table_open(holders, table, &first.view);
 
-	first.in_past = calloc(table->backend_count + 1, sizeof(*first.in_past));
+	for (uint32_t i = 0; i < table->past_count; i++)
+		proxies += table->past[i].backend_count;
+	first.in_past = calloc(proxies, sizeof(*first.in_past));
 	done = done && first.in_past && mark_past(&first);
 	for (uint32_t row = 0; row < TABLE_ROWS && done; row++)
 		done = add_row(&first, row);

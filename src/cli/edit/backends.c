@@ -9,12 +9,9 @@
 uint32_t edit_find_backend(const struct table *table, const char *operand)
 {
 	struct netaddr addr = {0};
-	uint32_t i = 0;
 
 	netaddr_parse(operand, &addr);
-	while (i < table->backend_count && netaddr_compare(&table->backends[i].addr, &addr) != 0)
-		i++;
-	return i;
+	return table_find_backend(table, NULL, &addr);
 }
 
 bool edit_find_tables(const struct edit *edit, const char *operand, bool found[TABLE_MAX_TABLES])

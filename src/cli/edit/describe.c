@@ -44,15 +44,6 @@ static const char *backend_text(const struct table_backend *backend, char buf[BA
 	return buf;
 }
 
-static uint32_t find_backend(const struct table *table, const struct netaddr *addr)
-{
-	uint32_t i = 0;
-
-	while (i < table->backend_count && netaddr_compare(&table->backends[i].addr, addr) != 0)
-		i++;
-	return i;
-}
-
 /* Headers are compared apart, because the texts do not have their values. */
 static bool is_same_headers(const struct http_settings *a, const struct http_settings *b)
 {
@@ -88,10 +79,11 @@ static void describe_backend(struct versions *versions, uint32_t old, uint32_t n
 static void describe_backends(struct versions *versions)
 {
 	const struct table *old = versions->old, *new = versions->new;
+	uint32_t *old_order = table_backend_order(old), *new_order = table_backend_order(new);
 	char addr[NETADDR_TEXT_MAX], state[BACKEND_TEXT_MAX];
 
 	for (uint32_t i = 0; i < old->backend_count; i++) {
-		uint32_t at = find_backend(new, &old->backends[i].addr);
+		uint32_t at = table_find_backend(new, new_order, &old->backends[i].addr);
 
 		if (at == new->backend_count)
 			line(versions, "backend %s removed; it was %s", netaddr_format(&old->backends[i].addr, addr),
@@ -103,35 +95,49 @@ static void describe_backends(struct versions *versions)
 		const struct check_targets *targets = &versions->new_health->backends[i];
 		char *checks;
 
-		if (find_backend(old, &new->backends[i].addr) != old->backend_count)
+		if (table_find_backend(old, old_order, &new->backends[i].addr) != old->backend_count)
 			continue;
 		checks = table_health_text(targets, targets->http_settings);
 		line(versions, "backend %s added: %s; checks: %s", netaddr_format(&new->backends[i].addr, addr),
 			backend_text(&new->backends[i], state), checks ? checks : "");
 		free(checks);
 	}
+	free(old_order);
+	free(new_order);
 }
 
-static bool is_same_bind(const struct table_bind *a, const struct table_bind *b)
+static int compare_binds(const void *a, const void *b)
 {
-	return netaddr_compare(&a->prefix.addr, &b->prefix.addr) == 0 && a->prefix.length == b->prefix.length &&
-	       a->protocol == b->protocol && a->port_start == b->port_start && a->port_end == b->port_end;
+	const struct table_bind *x = a, *y = b;
+	int order = netaddr_compare(&x->prefix.addr, &y->prefix.addr);
+
+	if (!order)
+		order = (int)x->prefix.length - y->prefix.length;
+	if (!order)
+		order = (int)x->protocol - y->protocol;
+	if (!order)
+		order = (int)x->port_start - y->port_start;
+	return order ? order : (int)x->port_end - y->port_end;
 }
 
 /* Prints a line for each bind of `table` that `other` does not have. */
 static void describe_binds(
 	struct versions *versions, const struct table *table, const struct table *other, const char *what)
 {
+	struct table_bind *sorted = calloc(other->bind_count + 1, sizeof(*sorted));
 	char text[TABLE_BIND_TEXT_MAX];
 
-	for (uint32_t i = 0; i < table->bind_count; i++) {
-		bool there = false;
-
-		for (uint32_t j = 0; j < other->bind_count && !there; j++)
-			there = is_same_bind(&table->binds[i], &other->binds[j]);
-		if (!there)
-			line(versions, "bind %s %s", table_bind_text(&table->binds[i], text), what);
+	if (!sorted) {
+		command_error("out of memory");
+		return;
 	}
+	for (uint32_t i = 0; i < other->bind_count; i++)
+		sorted[i] = other->binds[i];
+	qsort(sorted, other->bind_count, sizeof(*sorted), compare_binds);
+	for (uint32_t i = 0; i < table->bind_count; i++)
+		if (!bsearch(&table->binds[i], sorted, other->bind_count, sizeof(*sorted), compare_binds))
+			line(versions, "bind %s %s", table_bind_text(&table->binds[i], text), what);
+	free(sorted);
 }
 
 static const char *name_of(const struct table *table)

@@ -60,11 +60,7 @@ bool world_addr(const struct world *world, uint32_t number, struct netaddr *addr
 
 uint32_t world_find(const struct world *world, const struct netaddr *addr)
 {
-	uint32_t i = 0;
-
-	while (i < world->table.backend_count && netaddr_compare(&world->table.backends[i].addr, addr) != 0)
-		i++;
-	return i;
+	return table_find_backend(&world->table, NULL, addr);
 }
 
 static const char *add(struct world *world, const struct netaddr *addr, const struct script_step *step)
