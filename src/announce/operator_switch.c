@@ -31,17 +31,8 @@ int operator_switch_read(const char *path, struct operator_switch *state, struct
 	json_t *file;
 	int error;
 
-	if (access(path, F_OK) < 0) {
-		error = errno;
-		if (error != ENOENT) {
-			faults_error(faults, NULL, "%s", strerror(error));
-			return -error;
-		}
-		*state = (struct operator_switch){0};
-		return 0;
-	}
 	error = file_read(path, "the switch", FILE_MAX, &text, &size, faults);
-	if (error == -ENOENT) { /* it was removed just now */
+	if (error == -ENOENT) {
 		faults_clear(faults);
 		*state = (struct operator_switch){0};
 		return 0;

@@ -19,8 +19,8 @@ struct operator_switch {
 };
 
 /*
- * Reads the file. A file that has no valid content or cannot be read counts as withdrawn, because it exists. Returns 0; or -errno with
- * an error in faults: it cannot be read, or nobody knows whether it exists, and *state is unchanged.
+ * Reads the file. Only ENOENT means that no operator has withdrawn the VIPs. A file that has no valid content or cannot be read, for
+ * whatever reason, counts as withdrawn. Returns 0; or -errno with an error in faults: it cannot be read.
  */
 int operator_switch_read(const char *path, struct operator_switch *state, struct faults *faults);
 

@@ -70,17 +70,36 @@ def test_switch_with_a_time_that_no_calendar_has(announcer, director):
         assert announcer.stop() == 0
 
 
-@pytest.mark.parametrize("content", ("folder", "large"))
+@pytest.mark.parametrize("content", ("folder", "large", "fifo", "loop", "file as folder", "long name"))
 def test_switch_that_cannot_be_read_keeps_the_vips_withdrawn(announcer, director, content):
     path = announcer.folder / "withdrawn.json"
     if content == "folder":
         path.mkdir()
+    elif content == "fifo":
+        os.mkfifo(path)
+    elif content == "loop":
+        path.symlink_to(path)
+    elif content == "file as folder":
+        announcer.configure(switch_file="driver.conf/withdrawn.json")
+    elif content == "long name":
+        announcer.configure(switch_file=f"{'x' * 300}/withdrawn.json")
     else:
         announcer.call("withdraw", "--reason", "x" * 70000)
     with announcer:
         announcer.wait_log("withdrawn.json: ")
         announcer.wait_rounds(director)
         assert announcer.announced == []
+
+
+def test_switch_that_becomes_unreadable_withdraws_and_its_absence_announces(announcer, director):
+    path = announcer.folder / "withdrawn.json"
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        path.symlink_to(path)
+        announcer.wait_announced()
+        assert "the switch_file cannot be read" in announcer.call("status", code=1).stdout
+        path.unlink()
+        announcer.wait_announced(ON, ON6)
 
 
 def test_withdraw_that_cannot_write_says_what_to_do_instead(announcer, director):
