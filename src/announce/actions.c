@@ -117,6 +117,9 @@ static bool set_all(struct daemon *daemon, enum vips_state wanted, uint64_t end_
 
 		if (wish != wanted || (vip->state == wish && !vip->repeat))
 			continue;
+		/* Nobody would withdraw it if this process were killed. */
+		if (wish == VIPS_ANNOUNCED && !vip->recorded)
+			continue;
 		if (!daemon->stopping && clock_now_ms() < vip->retry.next_ms)
 			done = false;
 		else

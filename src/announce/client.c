@@ -10,14 +10,14 @@
 #include <jansson.h>
 
 #include "announce/operator_switch.h"
+#include "announce/status.h"
 #include "common/clock.h"
 #include "common/file/file.h"
 #include "common/file/file_lock.h"
 #include "common/text.h"
 #include "program/installed.h"
 
-#define STATUS_MAX (4 << 20)
-#define POLL_MS    50
+#define POLL_MS 50
 
 enum { JSON = COMMANDS_OPTIONS };
 enum { REASON = COMMANDS_OPTIONS, TIMEOUT };

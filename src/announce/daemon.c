@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "announce/daemon.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -39,8 +40,7 @@ static void report(struct daemon *daemon)
 		daemon->changed = true;
 	}
 	if (daemon->changed)
-		status_write(daemon);
-	daemon->changed = false;
+		daemon->changed = !status_write(daemon);
 }
 
 #define ALIVE_MS 5000u /* less than half of WatchdogSec= in the unit */
@@ -135,7 +135,7 @@ static void loop(struct daemon *daemon)
 		uint64_t next = clock_now_ms() + daemon->settings.conf.interval_ms;
 
 		round_ask(daemon);
-		report(daemon); /* before the commands, so that a successor knows what this process may have announced */
+		report(daemon); /* before the commands, which announce only what the status file records */
 		actions_run(daemon);
 		report(daemon);
 		if (!reload_signal)
@@ -180,7 +180,14 @@ static int stop(struct daemon *daemon)
  */
 static bool open_vips(struct daemon *daemon)
 {
-	return status_read(&daemon->settings.conf, &daemon->vips) && round_use_vips(daemon);
+	struct faults faults = {0};
+	int error = status_read(&daemon->settings.conf, &daemon->vips, &faults);
+
+	if (error && error != -ENOENT)
+		log_warning("%s; a VIP of an earlier glb-announce that neither the configuration nor the table has stays announced",
+			faults_first_error(&faults));
+	faults_clear(&faults);
+	return daemon->vips.items && round_use_vips(daemon);
 }
 
 static void catch_signals(void)

@@ -13,6 +13,7 @@
 #include "announce/config/settings.h"
 #include "announce/driver.h"
 #include "announce/status.h"
+#include "common/file/file.h"
 #include "common/file/file_lock.h"
 #include "program/installed.h"
 #include "program/log.h"
@@ -22,34 +23,64 @@ static const struct command_option options[] = {
 	{0},
 };
 
-static int withdraw(const struct settings *settings)
+/* Returns whether all VIPs that may be announced are withdrawn now. */
+static bool withdraw(const struct settings *settings, const struct vips *vips, bool *any)
 {
 	char text[NETPREFIX_TEXT_MAX], error[DRIVER_ERROR_MAX];
-	bool failed = false, any = false;
-	struct vips vips;
+	bool failed = false;
 
-	if (!status_read(&settings->conf, &vips)) {
-		log_error("out of memory");
-		return COMMAND_FAILED;
-	}
-	for (size_t i = 0; i < vips.count; i++) {
-		if (vips.items[i].state == VIPS_WITHDRAWN)
+	for (size_t i = 0; i < vips->count; i++) {
+		if (vips->items[i].state == VIPS_WITHDRAWN)
 			continue;
-		any = true;
-		netprefix_format(&vips.items[i].prefix, text);
-		if (driver_set(&settings->driver, &vips.items[i].prefix, false, error)) {
+		*any = true;
+		netprefix_format(&vips->items[i].prefix, text);
+		if (driver_set(&settings->driver, &vips->items[i].prefix, false, error)) {
 			log_notice("%s: withdrawn: glb-announce ended without withdrawing it", text);
 			continue;
 		}
 		log_error("%s: may still be announced: %s", text, error);
 		failed = true;
 	}
+	return !failed;
+}
+
+/*
+ * Without a usable status file, the VIPs are those that the configuration lists. Those of the binds are not known any more. Returns
+ * whether the VIPs are known.
+ */
+static bool use_listed(const struct announce_conf *conf, struct vips *vips, const char *fault)
+{
+	struct netprefix probe = {.addr = conf->probe.address, .length = (uint8_t)netaddr_bits(&conf->probe.address)};
+
+	if (!vips_replace(vips, conf->vips, conf->vip_count, conf->probe.address.family ? &probe : NULL))
+		log_error("out of memory");
+	else if (conf->all_binds)
+		log_error("%s; so other VIPs may still be announced: ask the routing daemon, as `check` in %s does, and withdraw them there",
+			fault, conf->driver);
+	else
+		log_warning("%s; so all VIPs that the configuration lists are withdrawn", fault);
+	return !conf->all_binds && vips->items;
+}
+
+static int withdraw_recorded(const struct settings *settings)
+{
+	static const char none[] = "{\"vips\": []}\n";
+	struct faults faults = {0};
+	struct vips vips;
+	bool known = true, any = false, done;
+
+	if (status_read(&settings->conf, &vips, &faults)) {
+		any = true;
+		known = use_listed(&settings->conf, &vips, faults_first_error(&faults));
+	}
+	done = withdraw(settings, &vips, &any) && known;
 	vips_free(&vips);
-	if (failed)
-		return COMMAND_FAILED;
-	if (any && unlink(settings->conf.status_file) < 0)
-		log_warning("%s: cannot be removed: %s", settings->conf.status_file, strerror(errno));
-	return COMMAND_OK;
+	faults_clear(&faults);
+	/* A missing file would mean that nobody knows the VIPs. */
+	if (done && any && file_replace(settings->conf.status_file, NULL, none, strlen(none), &faults))
+		log_warning("%s", faults_first_error(&faults));
+	faults_clear(&faults);
+	return done ? COMMAND_OK : COMMAND_FAILED;
 }
 
 /* The lock keeps a daemon from starting meanwhile, until this process ends. */
@@ -62,9 +93,12 @@ static int release(const struct settings *settings)
 		log_info("fail is \"static\", so the VIPs stay as they are");
 		return COMMAND_OK;
 	}
+	if (access(settings->conf.status_file, F_OK) < 0 && errno == ENOENT &&
+		!file_lock_exists(settings->conf.status_file))
+		return COMMAND_OK; /* no glb-announce has run since the system started */
 	fd = file_lock(settings->conf.status_file, &owner);
 	if (fd >= 0)
-		return withdraw(settings);
+		return withdraw_recorded(settings);
 	log_error("%s: %s", settings->conf.status_file,
 		fd == -EWOULDBLOCK ? "glb-announce runs: stop it instead, or use glb-announce withdraw" : strerror(-fd));
 	return COMMAND_FAILED;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "announce/status.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,9 +59,19 @@ static json_t *describe(const struct daemon *daemon)
 		"file", daemon->settings.conf.driver, "error", daemon->driver_error, "vips", vips);
 }
 
-void status_write(const struct daemon *daemon)
+/* The last write of the status file. */
+static bool failed;
+
+/* Whether the status says that the VIP is withdrawn, and is not about to be announced. */
+static bool is_withdrawn(const struct daemon *daemon, const struct vip *vip)
 {
-	static bool failed;
+	const char *reason;
+
+	return vip->state == VIPS_WITHDRAWN && round_wish(daemon, vip, &reason) == VIPS_WITHDRAWN;
+}
+
+bool status_write(struct daemon *daemon)
+{
 	struct faults faults = {.file = daemon->settings.conf.status_file};
 	json_t *json = describe(daemon);
 	char *text = json ? json_dumps(json, JSON_INDENT(2) | JSON_PRESERVE_ORDER) : NULL;
@@ -72,12 +83,18 @@ void status_write(const struct daemon *daemon)
 		file_replace(daemon->settings.conf.status_file, NULL, text, strlen(text), &faults);
 	free(text);
 	if (faults.errors && !failed)
-		log_error("%s; glb-announce goes on without this file", faults_first_error(&faults));
+		log_error("%s; glb-announce announces no further VIP until it can write this file",
+			faults_first_error(&faults));
+	else if (failed && !faults.errors)
+		log_notice("%s: can be written again", daemon->settings.conf.status_file);
 	failed = faults.errors;
 	faults_clear(&faults);
+	for (size_t i = 0; !failed && i < daemon->vips.count; i++)
+		daemon->vips.items[i].recorded = !is_withdrawn(daemon, &daemon->vips.items[i]);
+	return !failed;
 }
 
-static bool is_withdrawn(const json_t *vip, const char *key)
+static bool says_withdrawn(const json_t *vip, const char *key)
 {
 	const char *text = json_string_value(json_object_get(vip, key));
 
@@ -100,8 +117,9 @@ static struct vip restore(
 	struct vip vip = {.prefix = *prefix, .is_probe = json_is_true(json_object_get(json, "probe"))};
 	uint64_t held_ms = integer(json, "held_ms", max_ms);
 
-	if (is_withdrawn(json, "state") && is_withdrawn(json, "wish"))
+	if (says_withdrawn(json, "state") && says_withdrawn(json, "wish"))
 		vip.state = VIPS_WITHDRAWN;
+	vip.recorded = vip.state != VIPS_WITHDRAWN;
 	vip.decision.damper.flaps = (unsigned)integer(json, "flaps", 32);
 	vip.decision.fell = held_ms || vip.decision.damper.flaps;
 	if (held_ms > age_ms)
@@ -109,26 +127,39 @@ static struct vip restore(
 	return vip;
 }
 
-bool status_read(const struct announce_conf *conf, struct vips *vips)
+int status_read(const struct announce_conf *conf, struct vips *vips, struct faults *faults)
 {
-	json_t *status = json_load_file(conf->status_file, 0, NULL), *json;
-	uint64_t now_s = (uint64_t)time(NULL), updated_s = integer(status, "updated", now_s), now_ms = clock_now_ms();
+	uint64_t now_s = (uint64_t)time(NULL), updated_s, now_ms = clock_now_ms();
 	struct netprefix prefix;
-	size_t i;
+	json_t *status, *json;
+	bool damaged;
+	char *text;
+	size_t size, i;
+	int error;
 
 	*vips = (struct vips){.items = calloc(STATUS_MAX_VIPS, sizeof(*vips->items))};
+	faults->file = conf->status_file;
+	error = file_read(conf->status_file, "a status", STATUS_MAX, &text, &size, faults);
+	if (error)
+		return error;
+	status = json_loadb(text, size, 0, NULL);
+	free(text);
+	updated_s = integer(status, "updated", now_s);
+	damaged = !vips->items || !json_is_array(json_object_get(status, "vips"));
 	json_array_foreach(json_object_get(status, "vips"), i, json)
 	{
-		const char *text = json_string_value(json_object_get(json, "prefix"));
+		const char *name = json_string_value(json_object_get(json, "prefix"));
+		bool read = name && netprefix_parse(name, &prefix, NULL);
 
-		if (!vips->items || vips->count == STATUS_MAX_VIPS)
-			break;
-		if (text && netprefix_parse(text, &prefix, NULL) && !vips_find(vips, &prefix))
+		damaged |= !read || vips->count == STATUS_MAX_VIPS;
+		if (!damaged && !vips_find(vips, &prefix))
 			vips->items[vips->count++] =
 				restore(json, &prefix, conf->hold_max_ms, (now_s - updated_s) * 1000, now_ms);
 	}
 	json_decref(status);
-	return vips->items;
+	if (damaged)
+		faults_error(faults, NULL, "is not a status of glb-announce, or damaged");
+	return damaged ? -EINVAL : 0;
 }
 
 void status_line(const struct daemon *daemon, char *line, size_t size)
@@ -145,9 +176,9 @@ void status_line(const struct daemon *daemon, char *line, size_t size)
 	}
 	unproven = probe_exists(&daemon->probe) && daemon->director.answer == ANSWER_GOOD &&
 		   daemon->proof.verdict == DECISION_BAD;
-	snprintf(line, size, "announces %zu of %zu VIP%s; %s%s%s%s%s", announced, count, text_plural(count),
+	snprintf(line, size, "announces %zu of %zu VIP%s; %s%s%s%s%s%s", announced, count, text_plural(count),
 		daemon->operator_switch.withdrawn ? operator_switch_text(&daemon->operator_switch, who)
 						  : daemon->director.reason,
 		unproven ? "; " : "", unproven ? daemon->proof.reason : "", daemon->driver_error[0] ? "; " : "",
-		daemon->driver_error);
+		daemon->driver_error, failed ? "; status_file cannot be written, so no further VIP is announced" : "");
 }

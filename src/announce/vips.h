@@ -31,6 +31,7 @@ struct vip {
 	uint64_t changed_s; /* Unix time of the last change of `state`; 0: none */
 	struct vips_retry retry; /* of the command that sets `state` */
 	bool repeat; /* the command is run again, because nobody knows whether it still holds */
+	bool recorded; /* the status file says that it may be announced, so that the next process withdraws it */
 	bool is_probe; /* it is the address of the probe */
 	bool gone; /* neither the configuration nor the table has it any more */
 };

@@ -8,7 +8,7 @@ import signal
 import subprocess
 
 import pytest
-from announcer import DRIVER, VIP, VIP6
+from announcer import DRIVER, VIP, VIP6, FakeDirector
 
 from lab.tools import TIMEOUT_S, wait_until
 from support.service_manager import ServiceManager
@@ -149,13 +149,17 @@ def test_vips_of_a_killed_daemon_are_withdrawn_if_the_director_is_gone(announcer
         announcer.wait_log(f"{VIP}: withdrawn: glb-director does not run\n")
 
 
-def test_status_file_that_cannot_be_written_does_not_stop_the_daemon(announcer, director):
-    (announcer.folder / "status.json").mkdir()
+def test_vips_are_announced_only_while_they_can_be_recorded(announcer, director):
+    """If this process were killed, nobody would withdraw them."""
+    path = announcer.folder / "status.json"
+    path.mkdir()
     with announcer:
-        announcer.wait_announced(ON, ON6)
         announcer.wait_log("status.json: ")
-        director.fail()
-        announcer.wait_announced()
+        announcer.wait_rounds(director, 10)
+        assert announcer.announced == []
+        path.rmdir()
+        announcer.wait_announced(ON, ON6)
+        announcer.wait_log("status.json: can be written again")
 
 
 def test_service_manager_is_told(announcer, director):
@@ -235,6 +239,77 @@ def test_release_leaves_everything_if_it_fails_static(announcer, director):
         announcer.stop(signal.SIGKILL)
     announcer.call("release")
     assert announcer.announced == sorted([ON, ON6])
+
+
+def test_release_without_any_run_since_boot_does_nothing(announcer):
+    assert announcer.call("release").stderr == "" and announcer.calls == []
+    assert not (announcer.folder / "status.json.lock").exists()
+
+
+LOST = ("missing", "", "{", "[]", "{}", '{"vips": {}}', "folder", "loop")
+
+
+def lose_status(announcer, how):
+    path = announcer.folder / "status.json"
+    path.unlink()
+    if how == "folder":
+        path.mkdir()
+    elif how == "loop":
+        path.symlink_to(path)
+    elif how != "missing":
+        path.write_text(how)
+
+
+@pytest.mark.parametrize("how", LOST)
+def test_release_fails_if_nobody_knows_what_is_announced(announcer, director, how):
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        announcer.stop(signal.SIGKILL)
+    lose_status(announcer, how)
+    for _ in range(2):
+        stderr = announcer.call("release", code=1).stderr
+        assert f"{announcer.folder}/status.json" in stderr
+        assert how == "loop" or "other VIPs may still be announced: ask the routing daemon" in stderr
+
+
+@pytest.mark.parametrize("how", LOST[:-2])
+def test_release_without_its_file_withdraws_the_listed_vips(announcer, director, how):
+    announcer.configure(vips=[VIP, VIP6, "198.51.100.1"])
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        announcer.stop(signal.SIGKILL)
+    lose_status(announcer, how)
+    stderr = announcer.call("release").stderr
+    assert "so all VIPs that the configuration lists are withdrawn" in stderr and announcer.announced == []
+    assert announcer.call("release").stderr == ""
+
+
+def test_release_withdraws_what_a_damaged_file_still_tells(announcer, director):
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        announcer.stop(signal.SIGKILL)
+    path = announcer.folder / "status.json"
+    path.write_text(path.read_text().replace(f'"{VIP6}"', '"nonsense"'))
+    assert "status.json: is not a status of glb-announce, or damaged" in announcer.call("release", code=1).stderr
+    assert announcer.announced == [ON6]
+
+
+def test_damaged_file_is_reported_at_start_and_replaced(announcer, director):
+    (announcer.folder / "status.json").write_text("{")
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        announcer.wait_log("status.json: is not a status of glb-announce, or damaged; a VIP of an earlier glb-announce")
+        assert announcer.status()["pid"] == announcer.process.pid
+
+
+def test_kill_between_record_and_command_leaves_a_record(announcer, director):
+    """The routing daemon did what it was told, and glb-announce was killed before it knew."""
+    announcer.daemon.write_text(announcer.daemon.read_text().replace("enable) touch on/$2", "enable) touch on/$2; sleep 60"))
+    with announcer:
+        wait_until(lambda: announcer.announced, "a VIP")
+        announcer.stop(signal.SIGKILL)
+    assert f"{VIP}: withdrawn: " in announcer.call("release").stderr
+    assert announcer.announced == []
 
 
 @pytest.mark.parametrize("name, text", [
@@ -329,27 +404,43 @@ def test_full_disk(announcer, director):
         pytest.skip("a file system needs root")
     full = announcer.folder / "full"
     full.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "full", full], check=True)
-    try:
-        announcer.configure(status_file="full/status.json", switch_file="full/withdrawn.json")
-        (full / "status.json.lock").touch()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32k", "full", full], check=True)
+
+    def fill():
         with open(full / "ballast", "wb", buffering=0) as ballast, contextlib.suppress(OSError):
             while True:
                 ballast.write(bytes(4096))
+
+    try:
+        announcer.configure(status_file="full/status.json", switch_file="full/withdrawn.json")
+        (full / "status.json.lock").touch()
+        fill()
         with announcer:
-            announcer.wait_announced(ON, ON6)
             announcer.wait_log("full/status.json: ")
+            announcer.wait_rounds(director, 10)
+            assert announcer.announced == []  # a process that is killed could not leave them to `release`
             assert "No space left on device; the file is unchanged. To withdraw " in announcer.call("withdraw", code=1).stderr
             assert sorted(path.name for path in full.iterdir()) == ["ballast", "status.json.lock"]
-            director.fail()
-            announcer.wait_announced()
-            (full / "ballast").unlink()
-            wait_until((full / "status.json").exists, "the status")
-            director.health = {"state": "ok", "reasons": {}}
+            announcer.stop(signal.SIGKILL)
+        assert "other VIPs may still be announced" in announcer.call("release", code=1).stderr
+        (full / "ballast").unlink()
+        with announcer:
             announcer.wait_announced(ON, ON6)
-            announcer.call("withdraw")
-            assert announcer.announced == []
-            assert announcer.log.count("goes on without this file") == 1
+            fill()
+            director.set_tables(("web", 1, [VIP, "203.0.113.11"]), ("web6", 0, [VIP6]))
+            announcer.wait_announced(ON)  # the disk is full when one is withdrawn
+            announcer.wait_rounds(director, 10)
+            assert announcer.announced == [ON]  # and the new one cannot be recorded
+            announcer.stop(signal.SIGKILL)
+        director.kill()
+        assert f"{VIP}: withdrawn: " in announcer.call("release").stderr
+        assert announcer.announced == []
+        (full / "ballast").unlink()
+        with FakeDirector(announcer.folder), announcer:
+            announcer.wait_announced(ON, ON6)
+            fill()
+            assert announcer.stop() == 0  # the disk is full at the stop
+        assert announcer.announced == []
     finally:
         announcer.__exit__()
         subprocess.run(["umount", full], check=True)

@@ -78,3 +78,12 @@ bool file_is_locked(const char *path)
 	close(fd);
 	return locked;
 }
+
+bool file_lock_exists(const char *path)
+{
+	int fd = open_lock(path, O_RDONLY);
+
+	if (fd >= 0)
+		close(fd);
+	return fd != -ENOENT;
+}

@@ -18,6 +18,9 @@ int file_lock(const char *path, pid_t *owner);
 /* Returns the process that has the lock; 0: there is none, or this user may not know. */
 pid_t file_lock_owner(const char *path);
 
+/* Returns true unless no process ever locked the file, at least since the folder was made. */
+bool file_lock_exists(const char *path);
+
 /* Returns true if a process has the lock, or if this user may not know. */
 bool file_is_locked(const char *path);
 
