@@ -37,14 +37,13 @@ bool commands_read(const struct command_args *args, struct announce_conf *conf)
 /* The lock says which process announces. The kernel ends it with the process. */
 static bool lock(const struct announce_conf *conf)
 {
-	pid_t owner;
-	int fd = file_lock(conf->status_file, &owner);
+	char holder[FILE_LOCK_HOLDER_MAX];
+	int fd = file_lock(conf->status_file, 1000, holder);
 
 	if (fd >= 0)
 		return true;
 	if (fd == -EWOULDBLOCK)
-		log_error("%s: another glb-announce runs with this status_file: process %ld", conf->status_file,
-			(long)owner);
+		log_error("%s: another glb-announce runs with this status_file: %s", conf->status_file, holder);
 	else
 		log_error("%s.lock: cannot be created: %s; create its folder, or set status_file", conf->status_file,
 			strerror(-fd));

@@ -86,7 +86,7 @@ static int withdraw_recorded(const struct settings *settings)
 /* The lock keeps a daemon from starting meanwhile, until this process ends. */
 static int release(const struct settings *settings)
 {
-	pid_t owner;
+	char holder[FILE_LOCK_HOLDER_MAX];
 	int fd;
 
 	if (settings->conf.fail == ANNOUNCE_FAIL_STATIC) {
@@ -96,7 +96,7 @@ static int release(const struct settings *settings)
 	if (access(settings->conf.status_file, F_OK) < 0 && errno == ENOENT &&
 		!file_lock_exists(settings->conf.status_file))
 		return COMMAND_OK; /* no glb-announce has run since the system started */
-	fd = file_lock(settings->conf.status_file, &owner);
+	fd = file_lock(settings->conf.status_file, 1000, holder);
 	if (fd >= 0)
 		return withdraw_recorded(settings);
 	log_error("%s: %s", settings->conf.status_file,

@@ -2,22 +2,22 @@
 #include "bifurcate/vip_map.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
 #include <linux/magic.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
+#include "common/file/file_lock.h"
+
+#define LOCK VIP_MAP_PATH "_lock" /* bpffs allows no dots in names */
+
 enum {
-	LOCK_TRIES = 40,
-	LOCK_WAIT_MS = 50,
+	LOCK_WAIT_MS = 2000,
 };
 
 static const uint8_t present = 1; /* the value of each key */
@@ -114,21 +114,17 @@ int vip_map_read(int map, struct vips *vips, struct faults *faults)
 	return 0;
 }
 
-/* Returns the descriptor of a lock that ends when the caller closes it, or -errno. */
+/* Returns the lock, or -errno. */
 static int lock(struct faults *faults)
 {
-	const struct timespec wait = {.tv_nsec = LOCK_WAIT_MS * 1000000};
-	int folder = open(BIFURCATE_BPFFS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char holder[FILE_LOCK_HOLDER_MAX];
+	int held = file_lock_folder(LOCK, LOCK_WAIT_MS, holder);
 
-	for (int i = 0; folder >= 0 && i < LOCK_TRIES; i++) {
-		if (flock(folder, LOCK_EX | LOCK_NB) == 0)
-			return folder;
-		nanosleep(&wait, NULL);
-	}
-	if (folder >= 0)
-		close(folder);
-	faults_error(faults, VIP_MAP_PATH, "another process has locked " BIFURCATE_BPFFS ": try again");
-	return -EBUSY;
+	if (held == -EWOULDBLOCK)
+		faults_error(faults, VIP_MAP_PATH, "%s changes it: try again", holder);
+	else if (held < 0)
+		fail(faults, "lock it by the folder " LOCK, held);
+	return held;
 }
 
 static bool contains(const struct vips *vips, const struct bifurcate_prefix *key)
@@ -217,7 +213,7 @@ int vip_map_set(int map, const struct vips *wanted, struct vip_map_change *chang
 		error = replace(map, &old, wanted, change, faults);
 		vips_free(&old);
 	}
-	close(held);
+	file_unlock_folder(LOCK, held);
 	return error;
 }
 

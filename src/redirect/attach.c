@@ -60,7 +60,8 @@ static int attach_or_replace(struct install *install)
 	struct pins old;
 	int error, code;
 
-	pins_lock();
+	if (loader_lock() == -EPERM)
+		return COMMAND_FAILED;
 	error = pins_open(install->interface, &old);
 	if (error && error != -ENOENT)
 		return explain_folder(install->interface, error);

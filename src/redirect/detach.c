@@ -29,7 +29,8 @@ static int detach(const struct command_args *args)
 	struct pins pins;
 	int error;
 
-	pins_lock();
+	if (loader_lock() == -EPERM)
+		return COMMAND_FAILED;
 	error = pins_open(interface, &pins);
 	if (error == -ENOENT)
 		return remove_leftovers(interface);

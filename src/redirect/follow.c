@@ -89,10 +89,10 @@ static int update(const char *interface, void *data)
 static bool update_all(void)
 {
 	bool failed = false;
-	int lock = pins_lock();
 
+	loader_lock();
 	pins_for_each(update, &failed);
-	pins_unlock(lock);
+	loader_unlock();
 	return !failed;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Attaches the program to an interface, or replaces the program that is attached. Each function goes in steps, in an
  * order that leaves the interface in a state that the next attach or detach understands, whenever the loader is
- * killed. One thread. The caller holds pins_lock(). The functions print, and return COMMAND_OK or COMMAND_FAILED.
+ * killed. One thread. The caller holds loader_lock(). The functions print, and return COMMAND_OK or COMMAND_FAILED.
  */
 #ifndef GLB_REDIRECT_INSTALL_H
 #define GLB_REDIRECT_INSTALL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared by the subcommands of glb-redirect, which has one thread. Only the subcommands' files and
- * explain.c print.
+ * Shared by the subcommands of glb-redirect, which has one thread. Only the subcommands' files,
+ * loader.c and explain.c print.
  */
 #ifndef GLB_REDIRECT_LOADER_H
 #define GLB_REDIRECT_LOADER_H
@@ -28,6 +28,14 @@ static inline const char *loader_interface(const struct command_args *args)
 const char *loader_mode_name(uint8_t attached);
 const char *loader_udp_name(uint16_t udp);
 const char *loader_forward_name(uint16_t forward);
+
+/*
+ * Waits until no other loader changes pins, and keeps others out until loader_unlock(), which also removes the folder of all
+ * pins if it is empty. -EPERM, after a message: others may change the pins. Another -errno: the first operation on pins says
+ * why.
+ */
+int loader_lock(void);
+void loader_unlock(void);
 
 /* Prints the line "  port 19523, udp first-hop, syn-cookies off, forward sender". */
 void loader_print_settings(const struct redirect_settings *settings);

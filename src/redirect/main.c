@@ -50,6 +50,10 @@ static const struct command_program program = {
 
 int main(int argc, char **argv)
 {
+	int code;
+
 	libbpf_set_print(NULL); /* print our own messages only; attach --debug prints libbpf's, too */
-	return command_main(&program, argc, argv);
+	code = command_main(&program, argc, argv);
+	loader_unlock();
+	return code;
 }

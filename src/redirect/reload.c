@@ -33,7 +33,8 @@ static int reload(const struct command_args *args)
 	struct pins old;
 	int error, code;
 
-	pins_lock();
+	if (loader_lock() == -EPERM)
+		return COMMAND_FAILED;
 	error = pins_open(install.interface, &old);
 	if (error == -ENOENT)
 		return command_error(

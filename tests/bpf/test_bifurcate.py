@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from lab.net import Namespace
+from locks import locked
 from support.tree import BIFURCATE, BIFURCATE_OBJECT, CLI, REDIRECT_OBJECT, TREE
 
 MAP = "/sys/fs/bpf/glb_vips"
@@ -237,6 +238,29 @@ def test_two_at_once_leave_one_of_both_tables(host):
         for thread in threads:
             thread.join()
         assert set(host.vips()) in (set(full(1)[:500]), set(full(2)[:500]))
+
+
+@pytest.mark.parametrize("mode", ["700", "1777"])
+def test_another_user_cannot_hold_up_a_sync(host, mode):
+    """Without an option `mode`, everybody may open the folder of bpffs. Then flock(2) needs no other right."""
+    host.namespace.run("chmod", mode, "/sys/fs/bpf")
+    with locked(host.namespace, "/sys/fs/bpf", "--reuid=nobody"):
+        assert host.sync("203.0.113.10") == "1 VIP in the map: 1 added, 0 removed\n"
+    assert "lock" not in host.namespace.run("ls", "/sys/fs/bpf").stdout
+
+
+def test_a_sync_names_the_process_that_it_waited_for(host):
+    host.namespace.run("mkdir", "-m", "700", f"{MAP}_lock")
+    with locked(host.namespace, f"{MAP}_lock") as process:
+        said = host.sync("203.0.113.10", code=1)
+        assert said == f"glb-bifurcate: {MAP}: process {process.pid} (python3) changes it: try again\n"
+    host.sync("203.0.113.10")
+
+
+def test_a_lock_that_another_user_made_is_refused(host):
+    host.namespace.run("chmod", "1777", "/sys/fs/bpf")
+    host.namespace.run("setpriv", "--reuid=nobody", "--clear-groups", "mkdir", f"{MAP}_lock")
+    assert f"cannot lock it by the folder {MAP}_lock: Operation not permitted" in host.sync("203.0.113.10", code=1)
 
 
 @pytest.mark.parametrize(

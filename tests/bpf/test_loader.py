@@ -13,6 +13,7 @@ from cases import frames as f
 from host import PROXY, VIP
 from lab.net import Namespace, connect
 from lab.tools import wait_until
+from locks import locked
 from packets import gue_frame
 from support.tree import REDIRECT_OBJECT
 from tc_ingress import TC_PROGRAM
@@ -482,6 +483,34 @@ def test_two_at_once(proxy):
         assert ["attached" in said[0], "replaced" in said[1]] == [True, True], said
         assert proxy.status()["attached"] and proxy.stats()["total"] == 0
         proxy("detach", "eth0")
+
+
+def test_another_user_cannot_hold_up_a_loader(proxy):
+    """Without an option `mode`, everybody may open the folder of bpffs. Then flock(2) needs no other right."""
+    proxy.namespace.run("chmod", "1777", "/sys/fs/bpf")
+    with locked(proxy.namespace, "/sys/fs/bpf", "--reuid=nobody"):
+        proxy("attach", "eth0")
+    with locked(proxy.namespace, PINS, "--reuid=nobody"):
+        proxy("detach", "eth0")
+
+
+def test_a_loader_names_the_process_that_it_waits_for(proxy):
+    proxy("attach", "eth0")
+    with locked(proxy.namespace, PINS) as process:
+        command = proxy.namespace.command(proxy.glb_redirect, "detach", "eth0")
+        with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as waiting:
+            note = f"glb-redirect: note: waits for process {process.pid} (python3), which has locked {PINS}\n"
+            assert waiting.stderr.readline() == note
+            process.stdin.close()
+            process.wait(60)
+            waiting.stderr.read()
+    assert waiting.returncode == 0
+
+
+def test_pins_that_another_user_may_change_are_refused(proxy):
+    proxy.namespace.run("chmod", "1777", "/sys/fs/bpf")
+    proxy.namespace.run("setpriv", "--reuid=nobody", "--clear-groups", "mkdir", PINS)
+    assert f"{PINS}: another user may change this folder" in proxy("attach", "eth0", code=1)
 
 
 @pytest.mark.parametrize("capabilities", ["", "+dac_read_search"])

@@ -288,7 +288,7 @@ def test_a_read_only_folder_changes_nothing(file):
     file.parent.chmod(0o555)
     other = {"user": NOBODY, "group": NOBODY} if os.geteuid() == 0 else {}
     done = edit(file, "drain", "192.168.50.20", code=FAILED, **other)
-    assert f"{file}~: a new file cannot be created in its folder: Permission denied" in done.stderr
+    assert f"{file}: cannot be locked by {file}.edit.lock: Permission denied" in done.stderr
     assert os.listdir(file.parent) == ["t.json"] and file.read_text() == EXAMPLE
 
 
@@ -335,19 +335,29 @@ def test_undo_takes_a_table_that_begins_with_a_long_comment(file):
     assert file.read_text() == text
 
 
+@contextlib.contextmanager
+def lock_of(path):
+    """What an edit of the file holds. Closing a file ends its lock; edits remove theirs."""
+    with open(f"{path}.edit.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        print(os.getpid(), file=lock, flush=True)
+        yield Path(lock.name)
+        os.unlink(lock.name)
+
+
 def test_two_edits_wait_for_each_other_and_none_is_lost(file):
-    folder = os.open(file.parent, os.O_RDONLY)
-    fcntl.flock(folder, fcntl.LOCK_EX)
-    edits = [subprocess.Popen([CLI, "edit", file, "drain", ip, "--max-broken", "100"], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, text=True) for ip in ("192.168.50.20", "192.168.50.10")]
-    for process in edits:
-        assert process.stderr.readline().endswith(f"note: {file}: waits for another edit in this folder\n")
-    fcntl.flock(folder, fcntl.LOCK_UN)
-    os.close(folder)
+    with lock_of(file):
+        edits = [subprocess.Popen([CLI, "edit", file, "drain", ip, "--max-broken", "100"], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, text=True) for ip in ("192.168.50.20", "192.168.50.10")]
+        name = Path("/proc/self/comm").read_text().strip()
+        for process in edits:
+            note = f"note: {file}: waits for process {os.getpid()} ({name}), which has locked {file}.edit.lock\n"
+            assert process.stderr.readline().endswith(note)
     assert [process.wait(60) for process in edits] == [OK, OK]
     for process in edits:
         process.stderr.close()
     assert EXAMPLE.count('"draining"') + 2 == file.read_text().count('"draining"')
+    assert sorted(os.listdir(file.parent)) == ["t.json", "t.json~"]
 
 
 @contextlib.contextmanager
@@ -386,8 +396,9 @@ def test_a_killed_edit_changes_nothing_and_releases_its_lock(file):
     with stopped_edit(file) as (process, _):
         process.kill()
         assert process.wait(60) == -signal.SIGKILL
-        assert os.listdir(file.parent) == ["t.json"] and file.read_text() == EXAMPLE
+        assert sorted(os.listdir(file.parent)) == ["t.json", "t.json.edit.lock"] and file.read_text() == EXAMPLE
         assert edit(file, "drain", "192.168.50.20").stderr == ""
+        assert sorted(os.listdir(file.parent)) == ["t.json", "t.json~"]
 
 
 def test_a_file_with_the_state_of_healthcheck_is_refused(file):

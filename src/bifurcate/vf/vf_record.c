@@ -151,18 +151,17 @@ int vf_record_remove(const char *pf, struct faults *faults)
 int vf_record_lock(const char *pf, struct faults *faults)
 {
 	char path[sizeof(PATH) + VF_PCI_MAX];
-	pid_t owner = 0;
+	char holder[FILE_LOCK_HOLDER_MAX];
 	int error;
 
 	snprintf(path, sizeof(path), PATH, pf);
 	error = mkdir(VF_RECORD_FOLDER, 0755) == 0 || errno == EEXIST ? 0 : -errno;
 	if (!error)
-		error = file_lock(path, &owner);
+		error = file_lock(path, 0, holder);
 	if (error >= 0)
 		return 0;
 	if (error == -EWOULDBLOCK)
-		faults_error(faults, pf, "another glb-bifurcate (pid %d) changes it now: wait until that has ended",
-			(int)owner);
+		faults_error(faults, pf, "%s changes it now: wait until that has ended", holder);
 	else
 		faults_error(faults, VF_RECORD_FOLDER, "cannot lock: %s%s", strerror(-error),
 			error == -EACCES || error == -EPERM ? ": run this as root" : "");

@@ -5,11 +5,11 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,23 +27,32 @@
 #include "table/rows/table_build.h"
 #include "table/table_guard.h"
 
-/* Waits for other changes of files in the folder, so that none is lost. */
-static bool lock_folder(struct change *change)
-{
-	char *copy = strdup(change->path);
-	const char *folder = copy ? dirname(copy) : ".";
-	bool locked;
+#define PATIENCE_MS 2000
 
-	change->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	locked = change->folder >= 0 && flock(change->folder, LOCK_EX | LOCK_NB) == 0;
-	if (!locked && change->folder >= 0 && errno == EWOULDBLOCK) {
-		command_note("%s: waits for another edit in this folder", change->named);
-		locked = flock(change->folder, LOCK_EX) == 0;
+int change_lock(const char *path, const char *named)
+{
+	char holder[FILE_LOCK_HOLDER_MAX], last[FILE_LOCK_HOLDER_MAX] = "";
+	int lock;
+
+	while ((lock = file_lock(path, PATIENCE_MS, holder)) == -EWOULDBLOCK) {
+		if (strcmp(holder, last) != 0)
+			command_note("%s: waits for %s, which has locked %s.lock", named, holder, path);
+		memcpy(last, holder, sizeof(last));
 	}
-	if (!locked)
-		command_error("%s: its folder %s cannot be locked: %s", change->named, folder, strerror(errno));
-	free(copy);
-	return locked;
+	if (lock < 0)
+		command_error("%s: cannot be locked by %s.lock: %s", named, path, strerror(-lock));
+	return lock;
+}
+
+/* Waits for other changes of the file, so that none is lost. */
+static bool lock_file(struct change *change)
+{
+	if (asprintf(&change->lock_path, "%s" CHANGE_LOCK, change->path) < 0) {
+		change->lock_path = NULL;
+		return command_error("out of memory") == COMMAND_OK;
+	}
+	change->lock = change_lock(change->lock_path, change->named);
+	return change->lock >= 0;
 }
 
 static bool is_link(const char *path)
@@ -129,8 +138,8 @@ bool change_open(struct change *change, const char *path, const struct command_a
 {
 	struct faults faults = {.file = path};
 
-	*change = (struct change){.named = path, .folder = -1};
-	if (!resolve(change) || !lock_folder(change))
+	*change = (struct change){.named = path, .lock = -1};
+	if (!resolve(change) || (!args->options[CHANGE_DRY_RUN] && !lock_file(change)))
 		return false;
 	note_link(change);
 	healthcheck_files_read(INSTALLED_HEALTHCHECK_CONF, &change->healthcheck);
@@ -150,8 +159,9 @@ bool change_open(struct change *change, const char *path, const struct command_a
 
 void change_close(struct change *change)
 {
-	if (change->folder >= 0)
-		close(change->folder);
+	if (change->lock >= 0)
+		file_unlock(change->lock_path, change->lock);
+	free(change->lock_path);
 	table_document_free(&change->old);
 	faults_clear(&change->known);
 	healthcheck_files_free(&change->healthcheck);
@@ -357,10 +367,15 @@ static void warn_about_owner(const struct change *change, const struct stat *old
  */
 static bool exchange(const struct change *change, bool *failed)
 {
+	struct faults faults = {.file = change->path};
+	char folder[PATH_MAX];
+
+	snprintf(folder, sizeof(folder), "%s", change->path);
 	*failed = !write_file(change->backup, change->path, &change->after);
 	if (*failed || renameat2(AT_FDCWD, change->backup, AT_FDCWD, change->path, RENAME_EXCHANGE) < 0)
 		return false;
-	fsync(change->folder);
+	file_sync_folder(dirname(folder), &faults);
+	cli_print_faults(&faults, FAULTS_ALL);
 	return true;
 }
 

@@ -16,7 +16,8 @@ struct change {
 	char *path; /* the same without symbolic links */
 	char *backup; /* the same with "~", beside the file itself */
 	struct healthcheck_files healthcheck;
-	int folder; /* descriptor, locked: other changes in this folder wait */
+	char *lock_path; /* what the lock is for: other changes of the file wait */
+	int lock; /* -1: none */
 	struct table_document old; /* the file before the change */
 	struct json_edit before; /* its text */
 	struct faults known; /* its warnings */
@@ -52,7 +53,12 @@ enum change_order {
 	CHANGE_EXCHANGE, /* the new text comes from the backup: both files change places */
 };
 
-/* Locks and reads the file. False: it cannot be read or is not a valid table; *change must still be closed. */
+#define CHANGE_LOCK ".edit" /* added to the path of a table: glb-healthcheck has the lock of the file itself */
+
+/* Waits until it has the lock of `path`, with a note about `named`. Returns it, or -1 after an error. */
+int change_lock(const char *path, const char *named);
+
+/* Locks (not for --dry-run) and reads the file. False: it cannot be read or is not a valid table; *change must still be closed. */
 bool change_open(struct change *change, const char *path, const struct command_args *args);
 
 /* Checks change->after, shows what it does, writes, builds and reloads, as the options say. Returns the exit code. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/edit/bind_operand.h"
+#include "cli/edit/change.h"
 #include "common/file/file.h"
+#include "common/file/file_lock.h"
 #include "conf/conf_reader.h"
 #include "table/file/json/json_text.h"
 #include "table/file/json/table_json.h"
@@ -307,16 +307,6 @@ static bool write_new(const char *path, const char *text)
 	return written;
 }
 
-/* Returns a descriptor that the caller closes, or -1: then no file can be created there either, or there are no locks. */
-static int lock_folder(const char *folder)
-{
-	int lock = open(*folder ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (lock >= 0)
-		flock(lock, LOCK_EX);
-	return lock;
-}
-
 /* Writes both files or none. */
 static bool write_files(const char *table_path, const char *table, const char *conf_path, const char *conf)
 {
@@ -346,22 +336,24 @@ static int run(const struct command_args *args)
 {
 	const char *folder = args->options[DIR] ? args->options[DIR] : "";
 	const char *slash = *folder && folder[strlen(folder) - 1] != '/' ? "/" : "";
-	char *table_path = NULL, *conf_path = NULL, *table = NULL, *conf = NULL;
+	char *table_path = NULL, *conf_path = NULL, *table = NULL, *conf = NULL, *lock_path = NULL;
 	struct answers answers = {0};
 	int code, lock;
 
 	if (asprintf(&table_path, "%s%sforwarding_table.json", folder, slash) < 0 ||
-		asprintf(&conf_path, "%s%sdirector.conf", folder, slash) < 0)
+		asprintf(&conf_path, "%s%sdirector.conf", folder, slash) < 0 ||
+		asprintf(&lock_path, "%s" CHANGE_LOCK, table_path) < 0)
 		return command_error("out of memory");
 	code = is_folder(folder) && is_free(table_path) && is_free(conf_path) ? get_answers(args, &answers)
 									      : COMMAND_FAILED;
 	if (code == COMMAND_OK) {
 		table = table_text(&answers);
 		conf = conf_text(&answers);
-		lock = lock_folder(folder);
-		code = table && conf && write_files(table_path, table, conf_path, conf) ? COMMAND_OK : COMMAND_FAILED;
+		lock = change_lock(lock_path, table_path);
+		code = lock >= 0 && table && conf && write_files(table_path, table, conf_path, conf) ? COMMAND_OK
+												     : COMMAND_FAILED;
 		if (lock >= 0)
-			close(lock);
+			file_unlock(lock_path, lock);
 	}
 	if (code == COMMAND_OK)
 		print_next(table_path, conf_path);
@@ -369,6 +361,7 @@ static int run(const struct command_args *args)
 		free(answers.values[i]);
 	free(table);
 	free(conf);
+	free(lock_path);
 	free(table_path);
 	free(conf_path);
 	return code;

@@ -60,9 +60,10 @@ static int check_readable(int fd, const char *what, size_t max, struct stat *inf
 	return 0;
 }
 
-static bool is_same_time(const struct timespec *a, const struct timespec *b)
+bool file_is_unchanged(const struct stat *a, const struct stat *b)
 {
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
 /* Returns whether another process has written to the file since `before`. */
@@ -70,7 +71,7 @@ static bool has_changed(int fd, const struct stat *before)
 {
 	struct stat now;
 
-	return fstat(fd, &now) < 0 || now.st_size != before->st_size || !is_same_time(&now.st_mtim, &before->st_mtim);
+	return fstat(fd, &now) < 0 || !file_is_unchanged(before, &now);
 }
 
 static int read_file(int fd, const char *what, size_t max, char **text, size_t *size, struct faults *faults)
@@ -207,8 +208,7 @@ static int fill(int fd, const struct target *target, const struct stat *old, con
 	return 0;
 }
 
-/* The rename has succeeded. A failure here only means that a power failure may undo it. */
-static void sync_folder(const char *folder, struct faults *faults)
+void file_sync_folder(const char *folder, struct faults *faults)
 {
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -296,7 +296,7 @@ static int replace_in(
 	if (error)
 		unlink(temporary);
 	else
-		sync_folder(folder, faults);
+		file_sync_folder(folder, faults);
 	close(fd);
 	return error;
 }

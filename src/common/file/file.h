@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "common/faults.h"
 
@@ -40,9 +41,15 @@ int file_replace(const char *path, const char *source, const void *bytes, size_t
 /* The same, but the new file gets mode, ACL and, if permitted, owner of the file `like`, whether `path` exists or not. */
 int file_replace_like(const char *path, const char *like, const void *bytes, size_t size, struct faults *faults);
 
+/* After a rename in the folder has succeeded. A failure, which is a warning, only means that a power failure may undo it. */
+void file_sync_folder(const char *folder, struct faults *faults);
+
 /* Returns the path of the file that file_replace() would replace: without symbolic links at its end. malloc'd, the caller
  * frees. NULL and errno: there is a loop of links, or a folder is missing. */
 char *file_follow(const char *path);
+
+/* Returns true if both are the status of the same file, and nobody has written to it in between. */
+bool file_is_unchanged(const struct stat *a, const struct stat *b);
 
 /* Returns true if both paths name the same file, so that a write to one path changes what the other one reads. The file
  * need not exist. */

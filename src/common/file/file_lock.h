@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Says who writes a file, for as long as a process lives: a lock on FILE.lock, beside the file that FILE names or links to.
- * The kernel unlocks it when the process ends, however it ends. Lock files stay. Thread-safe.
+ * Locks that the kernel ends when the process ends, however it ends. flock(2) needs no right to write, so a lock is on
+ * something that only those can open who could also replace what it protects. Thread-safe.
  */
 #ifndef GLB_COMMON_FILE_LOCK_H
 #define GLB_COMMON_FILE_LOCK_H
@@ -9,19 +9,31 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/*
- * Locks the file until the process ends, or until it closes the descriptor that this returns. -EWOULDBLOCK: another process
- * has the lock; then *owner is its number, or 0 if that is not known. Or another -errno.
- */
-int file_lock(const char *path, pid_t *owner);
+#define FILE_LOCK_HOLDER_MAX 64
 
-/* Returns the process that has the lock; 0: there is none, or this user may not know. */
+/*
+ * Locks FILE.lock, beside the file that `path` names or links to. The lock file belongs to the owner of the folder, and
+ * only those who may write to the folder may open it. A link is refused. Waits for at most wait_ms. Returns a
+ * descriptor. -EWOULDBLOCK: another process has the lock, and `holder` names it: "process 12 (glb-healthcheck)". Or
+ * another -errno.
+ */
+int file_lock(const char *path, unsigned wait_ms, char holder[FILE_LOCK_HOLDER_MAX]);
+
+/* The same for the folder `path` itself, where no file can be: on bpffs. Creates it; -EPERM: others may open it. */
+int file_lock_folder(const char *path, unsigned wait_ms, char holder[FILE_LOCK_HOLDER_MAX]);
+
+/* Ends a lock before the process ends, and removes FILE.lock or the folder, unless it has something in it. */
+void file_unlock(const char *path, int lock);
+void file_unlock_folder(const char *path, int lock);
+
+/* Returns the process that has the lock of a file; 0: there is none, or this user may not know. */
 pid_t file_lock_owner(const char *path);
 
 /* Returns true unless no process ever locked the file, at least since the folder was made. */
 bool file_lock_exists(const char *path);
 
-/* Returns true if a process has the lock, or if this user may not know. */
+/* Return true if a process has the lock, or if this user may not know. */
 bool file_is_locked(const char *path);
+bool file_folder_is_locked(const char *path);
 
 #endif

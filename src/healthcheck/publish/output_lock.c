@@ -2,17 +2,17 @@
 #include "healthcheck/publish/output_lock.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/file/file_lock.h"
 
+#define PATIENCE_MS 1000 /* somebody who asks whether a daemon runs has the lock for a moment */
+
 /* The descriptor stays open, because it holds the lock. */
 static int lock(const char *path, struct faults *faults)
 {
-	char process[32] = "";
-	pid_t owner;
-	int fd = file_lock(path, &owner);
+	char holder[FILE_LOCK_HOLDER_MAX];
+	int fd = file_lock(path, PATIENCE_MS, holder);
 
 	if (fd >= 0)
 		return 0;
@@ -21,10 +21,8 @@ static int lock(const char *path, struct faults *faults)
 			path, strerror(-fd));
 		return 0;
 	}
-	if (owner)
-		snprintf(process, sizeof(process), " (process %ld)", (long)owner);
-	faults_error(faults, NULL,
-		"%s: another glb-healthcheck%s writes this file: stop it, or give each its own files", path, process);
+	faults_error(faults, NULL, "%s: %s writes this file: stop it, or give each glb-healthcheck its own files", path,
+		holder);
 	return -EBUSY;
 }
 

@@ -4,7 +4,7 @@
  * (docs/reference/redirect.md#checksums). Since Linux 6.6 it is attached by a tcx link, which is pinned beside the XDP
  * program's link. On older kernels it is a filter of the clsact qdisc, which stays without a pin.
  *
- * One thread. The caller holds pins_lock() to change something. `ifindex` is an interface of the loader's network
+ * One thread. The caller holds loader_lock() to change something. `ifindex` is an interface of the loader's network
  * namespace. Functions that return int return 0 or -errno.
  */
 #ifndef GLB_REDIRECT_COMPANION_H

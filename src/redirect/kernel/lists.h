@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Writes the map `lists` of a program, with the addresses that it allows (enum redirect_list). The map may be in use. One
- * thread; the caller holds pins_lock(). Functions that return int return 0 or -errno.
+ * thread; the caller holds loader_lock(). Functions that return int return 0 or -errno.
  */
 #ifndef GLB_REDIRECT_LISTS_H
 #define GLB_REDIRECT_LISTS_H

@@ -95,7 +95,8 @@ static int next(const struct command_args *args)
 
 	if (!path == !args->options[OPTION_NONE])
 		return command_usage("give the path of a pinned program, or --none");
-	pins_lock();
+	if (loader_lock() == -EPERM)
+		return COMMAND_FAILED;
 	error = pins_open(interface, &pins);
 	if (error == -ENOENT)
 		return command_error("%s: not attached", interface);

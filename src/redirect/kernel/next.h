@@ -4,7 +4,7 @@
  * entry of our program's map, so the kernel adds, replaces and removes it between two packets. Its pin is in the folder
  * of our program.
  *
- * One thread. Functions that return int return 0 or -errno. The caller holds pins_lock() to change something.
+ * One thread. Functions that return int return 0 or -errno. The caller holds loader_lock() to change something.
  */
 #ifndef GLB_REDIRECT_NEXT_H
 #define GLB_REDIRECT_NEXT_H

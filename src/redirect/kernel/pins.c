@@ -9,13 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+
+#include "common/file/file_lock.h"
 
 #define NAME_SIZE (2 * IFNAMSIZ) /* bytes of the path of a pin in the folder of an interface */
 #define PATH_SIZE (sizeof(PINS_ROOT) + IFNAMSIZ + NAME_SIZE + 2)
@@ -34,8 +35,8 @@ static const char *const map_names[MAPS] = {"counters", "hops", "settings", "lis
 	}
 
 /* A reader and a loader that replaces the program may run at the same time. */
-#define ATTEMPTS   5
-#define ATTEMPT_US 10000
+#define ATTEMPTS    5
+#define ATTEMPTS_MS 50
 
 /* bpffs allows no dots in names. Names of interfaces have no colons, so a colon replaces each dot. */
 static void replace_characters(char *text, char from, char to)
@@ -189,21 +190,6 @@ void pins_close(struct pins *pins)
 	close_fd(&pins->link);
 }
 
-int pins_lock(void)
-{
-	int folder = open(PINS_BPFFS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (folder >= 0)
-		flock(folder, LOCK_EX);
-	return folder;
-}
-
-void pins_unlock(int lock)
-{
-	if (lock >= 0)
-		close(lock);
-}
-
 int pins_check_bpffs(void)
 {
 	struct statfs fs;
@@ -217,54 +203,33 @@ static int make_folder(const char *path)
 }
 
 /* Network namespaces may share a bpffs, so the folder that the follower locks is named by the namespace. */
-static int open_follower_folder(char path[PATH_SIZE])
+static int follower_folder(char path[PATH_SIZE])
 {
 	struct stat namespace;
 
 	if (stat("/proc/self/ns/net", &namespace) != 0)
 		return -errno;
 	snprintf(path, PATH_SIZE, PINS_ROOT "/" FOLLOWER "%llu", (unsigned long long)namespace.st_ino);
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return 0;
 }
 
 int pins_lock_follower(void)
 {
-	char path[PATH_SIZE];
-	int folder = open_follower_folder(path), error;
+	char path[PATH_SIZE], holder[FILE_LOCK_HOLDER_MAX];
+	int error = follower_folder(path);
 
-	if (folder < 0) {
+	if (!error)
 		error = pins_check_bpffs();
-		if (!error)
-			error = make_folder(PINS_ROOT);
-		if (!error)
-			error = make_folder(path);
-		if (error)
-			return error;
-		folder = open_follower_folder(path);
-		if (folder < 0)
-			return -errno;
-	}
-	/* pins_has_follower() has the lock for a moment. */
-	for (int i = 0; i < ATTEMPTS && flock(folder, LOCK_EX | LOCK_NB) != 0; i++) {
-		if (errno != EWOULDBLOCK || i == ATTEMPTS - 1) {
-			error = -errno;
-			close(folder);
-			return error;
-		}
-		usleep(ATTEMPT_US);
-	}
-	return folder;
+	if (!error)
+		error = make_folder(PINS_ROOT);
+	return error ? error : file_lock_folder(path, ATTEMPTS_MS, holder); /* pins_has_follower() has it for a moment */
 }
 
 bool pins_has_follower(void)
 {
 	char path[PATH_SIZE];
-	int folder = open_follower_folder(path);
-	bool has = folder >= 0 && flock(folder, LOCK_SH | LOCK_NB) != 0;
 
-	if (folder >= 0)
-		close(folder);
-	return has;
+	return follower_folder(path) == 0 && file_folder_is_locked(path);
 }
 
 int pins_make_folder(const char *interface, const char *folder)
@@ -381,13 +346,10 @@ void pins_remove_others(const char *interface, uint32_t program_id)
 bool pins_remove(const char *interface)
 {
 	char path[PATH_SIZE];
-	bool removed;
 
 	remove_folders(interface, NULL);
 	path_of(path, interface, "");
-	removed = remove_folder(path);
-	rmdir(PINS_ROOT); /* fails while it has folders of other interfaces */
-	return removed;
+	return remove_folder(path);
 }
 
 /* False if `attach` was interrupted, or is running now. True if it cannot be told: each() then gets the error. access(2) would check

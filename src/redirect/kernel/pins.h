@@ -68,10 +68,6 @@ struct pins_location {
 
 int pins_locate(const char *interface, const struct pins *pins, struct pins_location *location);
 
-/* Waits until no other loader changes pins, and keeps others out until pins_unlock(), or until this process ends. */
-int pins_lock(void);
-void pins_unlock(int lock);
-
 /*
  * Makes this process the one that follows the addresses of this network namespace, until it ends. Returns a descriptor, or
  * -errno; -EWOULDBLOCK: another process is.

@@ -88,7 +88,7 @@ def test_two_at_once(host):
         lock.flush()
         for word in ("apply", "undo"):
             said = host.run(word, "eth1", code=1)
-            assert f"{PF}: another glb-bifurcate (pid {os.getpid()}) changes it now: wait until that has ended" in said
+            assert f"{PF}: process {os.getpid()} changes it now: wait until that has ended" in said
     assert not host.vf() and not host.record()
 
 
