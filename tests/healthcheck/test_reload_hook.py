@@ -4,9 +4,12 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import nginx
@@ -224,3 +227,88 @@ def test_notify_without_a_pid_file(daemon):
     made.write_conf(reload=f'{{ build = "{made.folder}/table.bin"; notify = "{made.folder}/pid"; }}')
     made.start().wait_ready()
     made.logged(f"reload failed (1 in a row), next attempt in 1 s: exit code 1: {made.folder}/pid: No such file or directory")
+
+
+def truncate(path):
+    path.write_bytes(b"")
+
+
+def damage(path):
+    path.write_bytes(path.read_bytes()[::-1])
+
+
+def replace(path):
+    os.rename(shutil.copy(path, f"{path}.other"), path)
+    path.write_bytes(path.read_bytes() + b" ")
+
+
+def remove_the_folder(path):
+    shutil.rmtree(path.parent)
+    path.parent.mkdir()
+
+
+def built(daemon, **options):
+    """A daemon whose binary table and dst are in a folder of their own. Returns both paths, too."""
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    folder = made.folder / "out"
+    folder.mkdir()
+    made.dst = folder / "dst.json"
+    made.write_conf(reload=f'{{ build = "{folder}/table.bin"; }}', **options)
+    made.start().wait_ready()
+    wait_until(lambda: made.status()["reload"]["state"] == "done" and all(made.healthy().values()), "reload")
+    return made, made.dst, folder / "table.bin"
+
+
+@pytest.mark.parametrize("watch", ["true", "false"])
+@pytest.mark.parametrize("harm", [os.unlink, truncate, damage, replace, remove_the_folder])
+def test_what_another_program_did_to_the_tables_is_undone(daemon, harm, watch):
+    made, dst, binary = built(daemon, watch=watch)
+    contents = {path: path.read_bytes() for path in (dst, binary)}
+    for path in (binary, dst):
+        harm(path)
+        wait_until(lambda: all(path.exists() and path.read_bytes() == content for path, content in contents.items()), f"{harm}: {path}")
+        made.logged(f"warning: table {path} was changed or removed by another program, so it is made again")
+    wait_until(lambda: made.status()["reload"]["state"] == "done", "reload")
+
+
+def test_nothing_is_made_again_for_a_new_mode_or_the_same_content(daemon):
+    made, dst, binary = built(daemon)
+    before = made.status()
+    binary.chmod(0o644)
+    dst.chmod(0o644)
+    os.rename(shutil.copy(dst, f"{dst}.other"), dst)
+    damage(binary)
+    made.logged(f"warning: table {binary} was changed or removed")
+    wait_until(lambda: made.status()["reload"]["state"] == "done", "reload")
+    assert (made.status()["dst"]["writes"], made.status()["reload"]["runs"]) == (before["dst"]["writes"], before["reload"]["runs"] + 1)
+
+
+def test_a_program_that_always_replaces_the_table_does_not_keep_the_daemon_busy(daemon):
+    made, _, binary = built(daemon)
+    before, start = made.status()["reload"]["runs"], time.monotonic()
+    stop = threading.Event()
+
+    def fight():
+        while not stop.wait(0.01):
+            binary.write_bytes(b"mine")
+
+    thread = threading.Thread(target=fight)
+    thread.start()
+    try:
+        made.logged(f"warning: table {binary} was changed or removed", 3)
+    finally:
+        runs, took = made.status()["reload"]["runs"] - before, time.monotonic() - start
+        stop.set()
+        thread.join()
+    assert runs <= 3 and took > 2 * 5  # a look each 5 s
+
+
+def test_a_full_disk_does_not_end_the_repair(daemon):
+    made, dst, binary = built(daemon)
+    content = binary.read_bytes()
+    made.host.run("mount", "-t", "tmpfs", "-o", "size=4k,nr_inodes=2", "tmpfs", str(binary.parent))
+    made.logged("error: table not written (2 in a row)")
+    assert made.process.poll() is None and "No space left" in made.status()["dst"]["error"]
+    made.host.run("umount", str(binary.parent))
+    wait_until(lambda: not made.status()["dst"]["error"], "a write")
+    assert binary.read_bytes() == content and dst.exists()

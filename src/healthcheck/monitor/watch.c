@@ -9,6 +9,8 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "common/file/file.h"
+
 #define SETTLE_S 0.1
 /* Time between two looks at the file. */
 #define LOOK_S 5.0
@@ -121,11 +123,6 @@ static void on_settle(struct ev_loop *loop, ev_timer *timer, int events)
 	watch->changed(watch->data);
 }
 
-static bool is_same_time(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
 static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct watch *watch = timer->data;
@@ -135,8 +132,8 @@ static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
 	(void)loop;
 	(void)events;
 	look(watch, &now);
-	if (now.st_dev != seen->st_dev || now.st_ino != seen->st_ino || now.st_size != seen->st_size ||
-		!is_same_time(&now.st_mtim, &seen->st_mtim) || !is_same_time(&now.st_ctim, &seen->st_ctim))
+	if (!file_is_unchanged(&now, seen) || now.st_ctim.tv_sec != seen->st_ctim.tv_sec ||
+		now.st_ctim.tv_nsec != seen->st_ctim.tv_nsec)
 		settle(watch, 0);
 }
 

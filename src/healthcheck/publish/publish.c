@@ -76,6 +76,12 @@ static void fail(struct publisher *publisher, struct faults *faults)
 	schedule(publisher);
 }
 
+static void look_at_dst(const struct publisher *publisher, struct stat *info)
+{
+	if (stat(publisher->conf->dst, info) < 0)
+		*info = (struct stat){0};
+}
+
 static void succeed(struct publisher *publisher, char *text, size_t size)
 {
 	free(publisher->written);
@@ -122,6 +128,7 @@ static void write_table(struct publisher *publisher)
 		return;
 	}
 	faults_clear(&faults);
+	look_at_dst(publisher, &publisher->seen);
 	damper_batch_written(&publisher->batch, clock_now_ms());
 	publisher->writes++;
 	publisher->written_s = (int64_t)time(NULL);
@@ -137,21 +144,68 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	write_table(timer->data);
 }
 
-/* Somebody else may have changed or deleted dst since it was written. */
-static void read_dst(struct publisher *publisher)
+/* Somebody else may have changed or deleted dst since it was written. Returns true if its content is another one now. */
+static bool read_dst(struct publisher *publisher)
 {
 	struct faults ignored = {0};
+	char *old = publisher->written;
+	size_t old_size = publisher->written_size;
+	bool changed;
 
-	free(publisher->written);
+	look_at_dst(publisher, &publisher->seen);
 	table_load_text(publisher->conf->dst, &publisher->written, &publisher->written_size, &ignored);
 	faults_clear(&ignored);
+	changed = !publisher->written || !old || publisher->written_size != old_size ||
+		  memcmp(publisher->written, old, old_size) != 0;
+	free(old);
+	return changed;
+}
+
+static void log_undone(const char *path)
+{
+	log_warning("table %s was changed or removed by another program, so it is made again", path);
+}
+
+#define LOOK_S 5.0
+
+/*
+ * Looks at dst and the binary table, also without inotify. A write that is due or has failed, and a hook that runs or has
+ * failed, make both files anyway. If another program replaces them all the time, the looks become rare.
+ */
+static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct publisher *publisher = timer->data;
+	const struct conf *conf = publisher->conf;
+	bool binary = reload_hook_is_undone(&publisher->reload_hook), json = false;
+	struct stat now;
+	double wait;
+
+	(void)events;
+	look_at_dst(publisher, &now);
+	if (!ev_is_active(&publisher->timer) && !file_is_unchanged(&now, &publisher->seen))
+		json = read_dst(publisher);
+	if (json)
+		log_undone(conf->dst);
+	if (binary)
+		log_undone(conf->reload_build);
+	if (json)
+		schedule(publisher); /* the hook follows the write */
+	else if (binary)
+		reload_hook_request(&publisher->reload_hook);
+	publisher->repairs = json || binary ? publisher->repairs + 1 : 0;
+	wait = (double)damper_backoff_ms(publisher->repairs) / 1e3;
+	ev_timer_set(timer, wait > publisher->look_s ? wait : publisher->look_s, 0);
+	ev_timer_start(loop, timer);
 }
 
 void publisher_open(struct publisher *publisher, struct ev_loop *loop, const struct conf *conf, struct checklist *list)
 {
 	*publisher = (struct publisher){.loop = loop, .conf = conf, .list = list};
 	ev_timer_init(&publisher->timer, on_timer, 0, 0);
-	publisher->timer.data = publisher;
+	publisher->look_s = LOOK_S;
+	ev_timer_init(&publisher->look, on_look, LOOK_S, 0);
+	publisher->timer.data = publisher->look.data = publisher;
+	ev_timer_start(loop, &publisher->look);
 	reload_hook_open(&publisher->reload_hook, loop, conf);
 }
 
@@ -160,6 +214,7 @@ void publisher_close(struct publisher *publisher)
 	if (!publisher->loop)
 		return;
 	ev_timer_stop(publisher->loop, &publisher->timer);
+	ev_timer_stop(publisher->loop, &publisher->look);
 	reload_hook_close(&publisher->reload_hook);
 	free(publisher->written);
 }

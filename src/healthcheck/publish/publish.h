@@ -2,7 +2,8 @@
 /*
  * Writes dst, a copy of src with `healthy` set for every backend, and then runs the reload hook. dst is replaced
  * atomically, and only if its content changes. Verdicts that change together are written together. A failed write leaves
- * the old dst in place and is retried with backoff. Everything runs in the event loop's thread.
+ * the old dst in place and is retried with backoff. If another program changes or removes dst or the binary table, both are
+ * made again. Everything runs in the event loop's thread.
  */
 #ifndef GLB_HEALTHCHECK_PUBLISH_PUBLISH_H
 #define GLB_HEALTHCHECK_PUBLISH_PUBLISH_H
@@ -17,7 +18,13 @@ struct publisher {
 	struct checklist *list;
 	struct damper_batch batch;
 	struct reload_hook reload_hook;
-	ev_timer timer;
+	/* Run until the next write, and until the next look at what was written. */
+	ev_timer timer, look;
+	double look_s;
+	/* Looks in a row that found another process's work. */
+	unsigned repairs;
+	/* Status of dst when it was last read or written; all zeros: there was none. */
+	struct stat seen;
 	/* The list is new: do not wait for the batch, and run the reload hook even if dst does not change. */
 	bool urgent;
 	/* Time (clock_now_ms()) until which the write waits for first results. */

@@ -11,6 +11,7 @@
 #include <ev.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "healthcheck/config/conf.h"
@@ -46,6 +47,8 @@ struct reload_hook {
 	const struct conf *conf;
 	enum reload_hook_state state;
 	enum reload_hook_director director;
+	/* Status of the binary table when the last run ended that succeeded. */
+	struct stat built;
 	/* Requested while it ran: run it once more. */
 	bool again;
 	/* The child process; 0: none. */
@@ -79,6 +82,9 @@ void reload_hook_open(struct reload_hook *hook, struct ev_loop *loop, const stru
 
 /* Runs the hook now. If it is running, runs it once more afterwards. */
 void reload_hook_request(struct reload_hook *hook);
+
+/* Returns true if the hook has built the binary table, and somebody else has changed or removed it since then. */
+bool reload_hook_is_undone(const struct reload_hook *hook);
 
 /* Kills the child, if there is one. Does nothing if reload_hook_open() was not called. */
 void reload_hook_close(struct reload_hook *hook);
