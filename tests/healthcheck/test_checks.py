@@ -269,6 +269,23 @@ def test_faults_of_client_certificates(daemon, servers):
     assert f"warning: {made.conf}:" in run.stderr and f"http.key_file: '{key}' can be read by every user: chmod o-r" in run.stderr
 
 
+def test_headers_in_a_file_that_everybody_can_read_are_a_warning(daemon):
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    for options in ({"http": '{ headers = { X-Token = "secret"; }; }'},
+                    {"tables": '( { name = "web"; http = { headers = { X-Token = "secret"; }; }; } )'}):
+        made.write_conf(**options)
+        for mode, warns in ((0o644, True), (0o640, False)):
+            made.conf.chmod(mode)
+            says = f"{made.conf}: every user of this host can read the values of `headers`: chgrp glb-healthcheck {made.conf} && chmod 0640"
+            for words in ((PROGRAM, "--config-file", made.conf, "--check-once"), (CLI, "check", made.conf)):
+                run = made.host.run(*map(str, words), check=False)
+                assert (says in run.stdout + run.stderr) == warns and "secret" not in run.stdout + run.stderr
+    made.write_conf()
+    made.conf.chmod(0o644)
+    assert "every user" not in made.host.run(str(CLI), "check", str(made.conf), check=False).stderr
+
+
+
 def test_client_certificate_is_read_again_when_it_changes(daemon, servers, tmp_path):
     """Its two files change one after the other. Meanwhile, the old pair stays in use."""
     for name in ("cert.pem", "key.pem"):

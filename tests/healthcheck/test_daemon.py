@@ -423,9 +423,9 @@ def test_second_daemon_on_one_output_refuses_to_start(daemon):
     made.write_conf(reload=build)
     made.start().wait_ready()
     for dst, options, text in (
-            ("dst.json", {}, f"error: {folder}/dst.json: another glb-healthcheck (process {made.pid()}) writes this file: "),
-            ("link.json", {}, f"error: {folder}/link.json: another glb-healthcheck (process {made.pid()}) writes this file: "),
-            ("other.json", {"reload": build}, f"error: {folder}/table.bin: another glb-healthcheck (process "),):
+            ("dst.json", {}, f"error: {folder}/dst.json: another glb-healthcheck writes this file: process {made.pid()} (glb-healthcheck): "),
+            ("link.json", {}, f"error: {folder}/link.json: another glb-healthcheck writes this file: process {made.pid()} (glb-healthcheck): "),
+            ("other.json", {"reload": build}, f"error: {folder}/table.bin: another glb-healthcheck writes this file: process "),):
         made.write_conf(forwarding_table=f'{{ src = "{made.src}"; dst = "{folder}/{dst}"; }}', listen='"none"', **options)
         run = made.host.run(PROGRAM, "--config-file", str(made.conf), check=False)
         assert run.returncode == 1 and text in run.stderr, run.stderr

@@ -59,8 +59,10 @@ def test_nothing_is_enabled_or_started(director):
 
 def test_files_have_the_owners_and_modes_of_the_page(director):
     assert stat(director, "/var/lib/glb") == "glb-healthcheck:root 2750"
-    for path in ("/etc/default/glb-director", "/etc/glb/healthcheck.conf"):
-        assert stat(director, path) == "root:root 644" and f"| `{path}` | root, 0644 |" in page(INSTALLING)
+    assert stat(director, "/etc/default/glb-director") == "root:root 644"
+    assert stat(director, "/etc/glb/healthcheck.conf") == "root:glb-healthcheck 640"
+    assert "| `/etc/default/glb-director` | root, 0644 |" in page(INSTALLING)
+    assert "| `/etc/glb/healthcheck.conf` | root:glb-healthcheck, 0640 |" in page(INSTALLING)
     assert "| `/var/lib/glb` | glb-healthcheck:root, 2750 |" in page(INSTALLING)
     assert director.output("ls /etc/glb") == "healthcheck.conf"
     assert "nologin" in director.output("getent passwd glb-healthcheck")

@@ -153,7 +153,7 @@ def test_follow_runs_while_a_program_is_attached(odd_interface):
 def test_healthcheck_runs_as_its_user_and_writes_the_table(peer, service, director_files):
     src = director_files / "forwarding_table.json"
     src.write_text(json.dumps(table(PEER, healthchecks={"http": 80, "gue": 19523})), encoding="utf-8")
-    run("chgrp", "glb-healthcheck", str(src))
+    run("chgrp", "glb-healthcheck", str(src), str(director_files / "healthcheck.conf"))
     src.chmod(0o640)
     conf = (director_files / "healthcheck.conf").read_text(encoding="ascii")
     conf += "panic_threshold = 0;\nhold_ms = 0;\n"

@@ -277,9 +277,20 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 		check_contents(reader, root);
 }
 
+/* Their values are never logged, because headers that are secret pass an access control. */
+static bool has_headers(const struct conf *conf)
+{
+	bool has = conf->http.values[HTTP_HEADERS];
+
+	for (size_t i = 0; i < conf->table_count; i++)
+		has |= conf->tables[i].http.values[HTTP_HEADERS] != NULL;
+	return has;
+}
+
 int conf_read_healthcheck(const char *path, struct conf *conf, struct faults *faults)
 {
 	struct conf_reader reader = {.conf = conf, .faults = faults};
+	struct stat file;
 	int error;
 
 	*conf = (struct conf){
@@ -297,6 +308,10 @@ int conf_read_healthcheck(const char *path, struct conf *conf, struct faults *fa
 		.watch = true,
 	};
 	error = conf_read_file(path, &reader, read_root);
+	if (!error && has_headers(conf) && stat(path, &file) == 0 && file.st_mode & S_IROTH)
+		faults_warn(faults, NULL,
+			"every user of this host can read the values of `headers`: chgrp glb-healthcheck %s && chmod 0640 %s",
+			path, path);
 	if (error)
 		conf_free(conf);
 	return error;
