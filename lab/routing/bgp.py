@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """BGP routes instead of static ones: BIRD 2 on each director's host announces the VIPs, and BIRD on the router merges them.
 
-BFD detects within 0.3 s that a host is gone. BGP alone would need its hold time.
+BFD detects within 0.8 s that a host is gone. BGP alone would need its hold time.
 """
 
 import os
@@ -22,7 +22,7 @@ debug protocols {{ states }};
 """
 BFD = """\
 protocol device {{ scan time 10; }}
-protocol bfd {{ interface "{interface}" {{ min rx interval 100 ms; min tx interval 100 ms; multiplier 3; }}; }}
+protocol bfd {{ interface "{interface}" {{ interval 200 ms; multiplier 4; }}; }}
 """
 ROUTER = """\
 router id {address};
