@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of sizes, offloads and routes. */
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/doctor/doctor.h"
@@ -176,33 +178,56 @@ static void check_live_next_hops(struct doctor *doctor)
 		doctor_ok(doctor, "", proxies ? "every proxy has a next hop" : "not needed: no table has a proxy");
 }
 
-/* Returns whether the longest match for the address (network order) in the kernel's main table is a route to an interface. */
-static bool has_route(const struct doctor *doctor, uint32_t address)
+/* The kernel's main table. Addresses are in network order. */
+struct kernel_routes {
+	struct route {
+		uint32_t network, mask;
+		bool refuses;
+	} * items;
+	size_t count;
+};
+
+/* Reads the table once, because it may have a million routes. */
+static void read_routes(const struct doctor *doctor, struct kernel_routes *routes)
 {
 	FILE *file = host_open(host_path(&doctor->host, "/proc/net/route"));
 	char line[HOST_LINE_MAX], interface[16];
-	int longest = -1;
-	bool found = false;
+	struct route route, *items = NULL;
 
 	while (file && fgets(line, sizeof(line), file)) {
-		uint32_t network, mask;
-
-		/* Addresses are in network order, printed as numbers of the host's order. Routes that only refuse have the interface "*". */
-		if (sscanf(line, "%15s %" SCNx32 " %*x %*x %*u %*u %*u %" SCNx32, interface, &network, &mask) != 3)
+		/* Addresses are printed as numbers of the host's order. */
+		if (sscanf(line, "%15s %" SCNx32 " %*x %*x %*u %*u %*u %" SCNx32, interface, &route.network,
+			    &route.mask) != 3)
 			continue;
-		/* The first of equal routes has the lowest metric. */
-		if ((address & mask) != network || __builtin_popcount(mask) <= longest)
-			continue;
-		longest = __builtin_popcount(mask);
-		found = strcmp(interface, "*") != 0;
+		if (!(routes->count & (routes->count - 1)))
+			items = realloc(routes->items, (routes->count ? 2 * routes->count : 1) * sizeof(*items));
+		if (!items)
+			break;
+		route.refuses = strcmp(interface, "*") == 0;
+		routes->items = items;
+		routes->items[routes->count++] = route;
 	}
 	if (file)
 		fclose(file);
-	return found;
+}
+
+/* Returns whether the longest match is a route to an interface. The first of equal routes has the lowest metric. */
+static bool has_route(const struct kernel_routes *routes, uint32_t address)
+{
+	const struct route *best = NULL;
+
+	for (size_t i = 0; i < routes->count; i++) {
+		const struct route *route = &routes->items[i];
+
+		if ((address & route->mask) == route->network && (!best || ntohl(route->mask) > ntohl(best->mask)))
+			best = route;
+	}
+	return best && !best->refuses;
 }
 
 /* Returns the first proxy of the table without a route, or NULL. Counts the proxies. */
-static const struct table_backend *without_route(const struct doctor *doctor, const struct table *table, uint64_t *proxies)
+static const struct table_backend *without_route(
+	const struct kernel_routes *routes, const struct table *table, uint64_t *proxies)
 {
 	for (uint32_t i = 0; i < table->backend_count; i++) {
 		const struct table_backend *backend = &table->backends[i];
@@ -212,7 +237,7 @@ static const struct table_backend *without_route(const struct doctor *doctor, co
 		if (backend->addr.family != NETADDR_V4 || backend->state == TABLE_INACTIVE)
 			continue;
 		++*proxies;
-		if (!has_route(doctor, address))
+		if (!has_route(routes, address))
 			return backend;
 	}
 	return NULL;
@@ -221,16 +246,19 @@ static const struct table_backend *without_route(const struct doctor *doctor, co
 static void check_routes(struct doctor *doctor)
 {
 	const struct table_backend *first = NULL;
+	struct kernel_routes routes = {0};
 	char text[NETADDR_TEXT_MAX], others[64] = "";
 	uint32_t tables = 0;
 	uint64_t proxies = 0;
 
+	read_routes(doctor, &routes);
 	for (uint32_t i = 0; i < doctor->table.count; i++) {
-		const struct table_backend *backend = without_route(doctor, &doctor->table.tables[i], &proxies);
+		const struct table_backend *backend = without_route(&routes, &doctor->table.tables[i], &proxies);
 
 		tables += backend != NULL;
 		first = first ? first : backend;
 	}
+	free(routes.items);
 	if (!first) {
 		doctor_ok(doctor, "",
 			proxies ? "the kernel has a route to every proxy" : "not needed: no table has a proxy");
