@@ -135,6 +135,12 @@ static inline unsigned table_backend_weight(const struct table_backend *backend)
 	return backend->weight ? backend->weight : TABLE_DEFAULT_WEIGHT;
 }
 
+/* Returns true if the table was read from a binary file of version 2, the only one without weights, balance and previous states. */
+static inline bool table_is_version_2(const struct table *table)
+{
+	return table->backend_count && table->backends[0].weight == 0;
+}
+
 /* Returns true if rows follow from more than the natural order: the table has a balance or previous states. */
 static inline bool table_is_matched(const struct table *table)
 {

@@ -559,3 +559,25 @@ def test_one_row_is_not_one_rows(tmp_path):
     text = run("diff", target, tmp_path / "new.bin").stdout
     assert "table #0: 1 row changes (<0.01%), 0 break (0.00%)\n" in text
     assert text.endswith("all: 1 of 65536 rows changes (<0.01%), 0 break (0.00%)\n")
+
+
+# Version 2 has neither balance nor previous states
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_version_2_never_counts_less_than_json_but_for_previous_states(tmp_path, seed):
+    """Without previous states, its count is never too low. With them, the missing rows are at risk."""
+    rand = random.Random(seed)
+    members = {"balance": 1.02} if seed % 2 == 0 else {"previous": [
+        {"time": "2026-01-01T00:00:00Z", "backends": [{"ip": f"192.168.50.{i}"} for i in rand.sample(range(1, 6), 3)]}]}
+    letters = ["a", *rand.choices("aadx", k=4)]
+    old = write_tables(tmp_path / "old.json", table(backends=states(*letters), **members))
+    letters[rand.randint(1, 4)] = "i"
+    new = write_tables(tmp_path / "new.json", table(backends=states("a", *rand.sample(letters[1:], 4)), **members))
+    run("build-config", old, tmp_path / "old.bin", "--format", "2")
+    counts = [run_json("diff", path, new, "--max-broken", "100") for path in (old, tmp_path / "old.bin")]
+    assert counts[0]["broken_rows"] > 0
+    assert counts[0]["broken_rows"] <= counts[1]["broken_rows"] + ("previous" in members) * counts[1]["at_risk_rows"]
+    if counts[1]["at_risk_rows"]:
+        shown = " ".join(run("diff", tmp_path / "old.bin", new, "--max-broken", "100").stdout.split())
+        assert "OLD is a version 2 file, so diff cannot tell if it has previous states" in shown

@@ -369,8 +369,11 @@ static void print_table(const struct table_set_diff *diff, const struct table_di
 	else if (table->before)
 		puts("  no packet matches this table of OLD, so its rows do not count");
 	if (table->at_risk)
-		cli_print(4, "  %" PRIu32 " other row%s lose%s a later hop: only connections older than OLD can break",
-			table->at_risk, text_plural(table->at_risk), cli_verb(table->at_risk));
+		cli_print(4, "  %" PRIu32 " other row%s lose%s a later hop: only connections older than OLD can break%s",
+			table->at_risk, text_plural(table->at_risk), cli_verb(table->at_risk),
+			table_is_version_2(table->before)
+				? "; OLD is a version 2 file, so diff cannot tell if it has previous states with such connections"
+				: "");
 	if (parts & DIFF_CAUSES)
 		print_causes(table);
 	if (parts & DIFF_BACKENDS && (!table->before || !table->after || rows_differ(table)))

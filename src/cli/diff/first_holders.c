@@ -24,22 +24,36 @@ static bool is_zero(const uint8_t seed[SIPHASH_KEY_SIZE])
 	return memcmp(seed, zero, SIPHASH_KEY_SIZE) == 0;
 }
 
-/* Good backends keep their natural order in a row. Returns true if all rows, and enough of them, confirm the seed. */
+/* Version 2 has inactive backends as draining: those that are in no row get their state back. */
+static void restore_inactive(const struct table *table, struct table_backend *backends)
+{
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		backends[i] = table->backends[i];
+		if (backends[i].state == TABLE_DRAINING)
+			backends[i].state = TABLE_INACTIVE;
+	}
+	for (size_t i = 0; i < (size_t)TABLE_ROWS * table->row_hops; i++)
+		backends[table->rows[i]].state = table->backends[table->rows[i]].state;
+}
+
+/* Returns true if the seed alone, without balance and previous states, makes the rows of the table. */
 static bool seed_made(const struct table *table, const uint8_t *seed)
 {
-	uint32_t confirmed = 0;
+	struct table copy = *table;
+	struct table_set set = {.count = 1, .tables = &copy};
+	bool made = false;
 
-	for (uint32_t row = 0; row < TABLE_ROWS && table->row_hops > 1; row++) {
-		const uint16_t *hops = table->rows + (size_t)row * table->row_hops;
-		const struct table_backend *first = &table->backends[hops[0]], *second = &table->backends[hops[1]];
-
-		if (hops[0] == hops[1] || !table_backend_is_good(first) || !table_backend_is_good(second))
-			continue;
-		if (!is_natural_order(seed, row, first, second))
-			return false;
-		confirmed++;
+	memcpy(copy.seed, seed, sizeof(copy.seed));
+	copy.rows = NULL;
+	copy.backends = calloc(table->backend_count + 1, sizeof(*copy.backends));
+	if (copy.backends) {
+		restore_inactive(table, copy.backends);
+		made = table_build(&set, cpus_usable()) == 0 && copy.row_hops == table->row_hops &&
+		       memcmp(copy.rows, table->rows, sizeof(*copy.rows) * TABLE_ROWS * copy.row_hops) == 0;
 	}
-	return confirmed >= 64;
+	free(copy.rows);
+	free(copy.backends);
+	return made;
 }
 
 const uint8_t *first_holders_seed(const struct table *before, const struct table *after)

@@ -9,7 +9,7 @@
 #include "table/table_holders.h"
 
 /* Returns the seed of the rows of `before`, or NULL. A binary table does not have it, but its JSON successor mostly does;
- * `after` may be NULL. In a binary table with balance or previous states, the natural order does not confirm a seed, so
+ * `after` may be NULL. In a binary table with balance or previous states, rows do not confirm a seed, so
  * the result is NULL, too. */
 const uint8_t *first_holders_seed(const struct table *before, const struct table *after);
 

@@ -336,12 +336,15 @@ static bool compare(struct table_diff *diff, const struct table_set *after, stru
 {
 	const uint8_t *seed = diff->before ? first_holders_seed(diff->before, diff->after) : NULL;
 	struct comparison comparison = {.diff = diff, .after = after, .held = held, .left = left};
+	/* The balance of NEW may be that of OLD, too. Then the natural order does not tell who was first. */
+	bool unsure = seed && table_is_version_2(diff->before) && table_is_matched(diff->after);
 	struct holders first = {0};
 	bool done = true;
 
 	diff->seed_known = seed;
 	if (!held || !held->list) {
-		done = diff->before ? first_holders_create(&first, diff->before, seed) : holders_create(&first);
+		done = diff->before ? first_holders_create(&first, diff->before, unsure ? NULL : seed)
+				    : holders_create(&first);
 		comparison.held = &first;
 	}
 	comparison.outcomes = calloc(1, sizeof(*comparison.outcomes));
