@@ -51,22 +51,29 @@ static void clear_error(struct daemon *daemon)
 	daemon->changed = true;
 }
 
+static void succeeded(struct daemon *daemon, struct vip *vip, enum vips_state wish, const char *reason)
+{
+	char prefix[NETPREFIX_TEXT_MAX];
+
+	vip->retry = (struct vips_retry){0};
+	vip->repeat = false;
+	if (vip->state != wish)
+		log_notice("%s: %s: %s", netprefix_format(&vip->prefix, prefix), vips_state_name(wish), reason);
+	set_state(daemon, vip, wish);
+}
+
 /* Sets one VIP. Returns false if the command failed. */
 static bool set_vip(struct daemon *daemon, struct vip *vip, enum vips_state wish, const char *reason)
 {
 	char error[DRIVER_ERROR_MAX], whole[DRIVER_ERROR_MAX + NETPREFIX_TEXT_MAX + 4], prefix[NETPREFIX_TEXT_MAX];
 
-	netprefix_format(&vip->prefix, prefix);
 	if (!driver_set(&daemon->settings.driver, &vip->prefix, wish == VIPS_ANNOUNCED, error)) {
-		snprintf(whole, sizeof(whole), "%s: %s", prefix, error);
+		snprintf(whole, sizeof(whole), "%s: %s", netprefix_format(&vip->prefix, prefix), error);
 		failed(daemon, &vip->retry, whole);
+		vip->repeat |= wish == VIPS_ANNOUNCED; /* the command may have announced it before it failed */
 		return false;
 	}
-	vip->retry = (struct vips_retry){0};
-	vip->repeat = false;
-	if (vip->state != wish)
-		log_notice("%s: %s: %s", prefix, vips_state_name(wish), reason);
-	set_state(daemon, vip, wish);
+	succeeded(daemon, vip, wish, reason);
 	return true;
 }
 
@@ -105,25 +112,66 @@ static bool look(struct daemon *daemon)
 	return true;
 }
 
+/* Returns whether a command is needed to get the VIP to this state, and in *reason why it should be there. */
+static bool needs(const struct daemon *daemon, const struct vip *vip, enum vips_state wanted, const char **reason)
+{
+	if (round_wish(daemon, vip, reason) != wanted || (vip->state == wanted && !vip->repeat))
+		return false;
+	/* Nobody would withdraw a VIP without a record if this process were killed. */
+	return wanted != VIPS_ANNOUNCED || vip->recorded;
+}
+
+static bool is_due(const struct daemon *daemon, const struct vip *vip)
+{
+	return daemon->stopping || clock_now_ms() >= vip->retry.next_ms;
+}
+
+/* Sets those VIPs together that the driver can set so. The others keep their state, and get their own commands. */
+static void set_batch(struct daemon *daemon, enum vips_state wanted)
+{
+	static struct netprefix prefixes[ANNOUNCE_MAX_VIPS];
+	static struct vip *vips[ANNOUNCE_MAX_VIPS];
+	static bool done[ANNOUNCE_MAX_VIPS];
+	char error[DRIVER_ERROR_MAX];
+	const char *reason;
+	size_t count = 0;
+
+	if (!daemon->settings.driver.batch || daemon->check_retry.failures || clock_now_ms() < daemon->batch_next_ms)
+		return;
+	for (size_t i = 0; i < daemon->vips.count && count < ANNOUNCE_MAX_VIPS; i++) {
+		struct vip *vip = &daemon->vips.items[i];
+
+		if (!needs(daemon, vip, wanted, &reason) || !is_due(daemon, vip))
+			continue;
+		vip->repeat |= wanted == VIPS_ANNOUNCED; /* it may be announced even if that is not confirmed */
+		vips[count] = vip;
+		prefixes[count++] = vip->prefix;
+	}
+	if (count < 2)
+		return;
+	if (!driver_set_batch(&daemon->settings.driver, prefixes, count, wanted == VIPS_ANNOUNCED, done, error)) {
+		log_limited(LOG_LEVEL_WARNING, "%s; glb-announce sets the VIPs one by one", error);
+		daemon->batch_next_ms = clock_now_ms() + DRIVER_RETRY_MAX_MS;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (done[i] && needs(daemon, vips[i], wanted, &reason))
+			succeeded(daemon, vips[i], wanted, reason);
+}
+
 /* Runs the commands for the VIPs that should get to this state. Ends after a while. Returns false if a VIP did not get there. */
 static bool set_all(struct daemon *daemon, enum vips_state wanted, uint64_t end_ms)
 {
 	bool done = true;
+	const char *reason;
 
+	if (clock_now_ms() < end_ms)
+		set_batch(daemon, wanted);
 	for (size_t i = 0; i < daemon->vips.count && clock_now_ms() < end_ms; i++) {
 		struct vip *vip = &daemon->vips.items[i];
-		const char *reason;
-		enum vips_state wish = round_wish(daemon, vip, &reason);
 
-		if (wish != wanted || (vip->state == wish && !vip->repeat))
+		if (!needs(daemon, vip, wanted, &reason))
 			continue;
-		/* Nobody would withdraw it if this process were killed. */
-		if (wish == VIPS_ANNOUNCED && !vip->recorded)
-			continue;
-		if (!daemon->stopping && clock_now_ms() < vip->retry.next_ms)
-			done = false;
-		else
-			done &= set_vip(daemon, vip, wish, reason);
+		done &= is_due(daemon, vip) && set_vip(daemon, vip, wanted, reason);
 	}
 	return done && clock_now_ms() < end_ms;
 }

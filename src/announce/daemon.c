@@ -184,7 +184,8 @@ static bool open_vips(struct daemon *daemon)
 	int error = status_read(&daemon->settings.conf, &daemon->vips, &faults);
 
 	if (error && error != -ENOENT)
-		log_warning("%s; a VIP of an earlier glb-announce that neither the configuration nor the table has stays announced",
+		log_warning(
+			"%s; a VIP of an earlier glb-announce that neither the configuration nor the table has stays announced",
 			faults_first_error(&faults));
 	faults_clear(&faults);
 	return daemon->vips.items && round_use_vips(daemon);

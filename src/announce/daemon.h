@@ -30,6 +30,8 @@ struct daemon {
 	/* Why a command failed, the last one that did; "": none fails now. */
 	char driver_error[DRIVER_ERROR_MAX];
 	struct vips_retry check_retry;
+	/* Until then VIPs are set one by one, because a batch did not end. */
+	uint64_t batch_next_ms;
 	bool changed; /* the status file is old */
 };
 

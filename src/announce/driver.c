@@ -54,9 +54,10 @@ static const char *last_line(char *output)
 }
 
 /* Runs the command, and explains a failure. Returns what run_program() returns. */
-static int run(char *const argv[], unsigned timeout_ms, char *output, size_t size, char error[DRIVER_ERROR_MAX])
+static int run(char *const argv[], const char *input, unsigned timeout_ms, char *output, size_t size,
+	char error[DRIVER_ERROR_MAX])
 {
-	int code = run_program(argv, timeout_ms, output, size);
+	int code = run_program(argv, input, timeout_ms, output, size);
 
 	if (code == 0)
 		return 0;
@@ -130,7 +131,7 @@ static bool set_by_command(
 	int code = -ENOMEM;
 
 	if (argv)
-		code = run(argv, conf->timeout_ms, output, sizeof(output), error);
+		code = run(argv, NULL, conf->timeout_ms, output, sizeof(output), error);
 	else
 		snprintf(error, DRIVER_ERROR_MAX, "out of memory");
 	free_arguments(argv);
@@ -149,7 +150,7 @@ char *driver_check(const struct driver_conf *conf, char error[DRIVER_ERROR_MAX])
 
 	if (!output)
 		snprintf(error, DRIVER_ERROR_MAX, "out of memory");
-	else if (run(conf->check, conf->timeout_ms, output, CHECK_OUTPUT_MAX, error) == 0) {
+	else if (run(conf->check, NULL, conf->timeout_ms, output, CHECK_OUTPUT_MAX, error) == 0) {
 		if (strlen(output) < CHECK_OUTPUT_MAX - 1)
 			return output;
 		snprintf(error, DRIVER_ERROR_MAX, "%s printed more than 4 MiB: write a check that prints the VIPs only",
@@ -171,4 +172,62 @@ bool driver_is_announced(const struct driver_conf *conf, const struct netprefix 
 	}
 	free(pattern);
 	return found;
+}
+
+/* Notes which prefixes are announced. Returns false if the check failed. */
+static bool find_announced(const struct driver_conf *conf, const struct netprefix *prefixes, size_t count,
+	bool *announced, char error[DRIVER_ERROR_MAX])
+{
+	char *printed = driver_check(conf, error);
+
+	for (size_t i = 0; printed && i < count; i++)
+		announced[i] = driver_is_announced(conf, &prefixes[i], printed);
+	free(printed);
+	return printed;
+}
+
+/* Writes the lines for the prefixes that are not as they should be. Returns NULL: out of memory. */
+static char *write_lines(
+	const char *line, const struct netprefix *prefixes, size_t count, const bool *announced, bool announce)
+{
+	char *lines = NULL;
+	size_t size;
+	FILE *out = open_memstream(&lines, &size);
+	bool good = out;
+
+	for (size_t i = 0; good && i < count; i++) {
+		char *text = announced[i] == announce ? NULL : driver_conf_expand(line, &prefixes[i], DRIVER_PLAIN);
+
+		good = announced[i] == announce || (text && fprintf(out, "%s\n", text) > 0);
+		free(text);
+	}
+	if (out && fclose(out) == 0 && good)
+		return lines;
+	free(lines);
+	return NULL;
+}
+
+bool driver_set_batch(const struct driver_conf *conf, const struct netprefix *prefixes, size_t count, bool announce,
+	bool *done, char error[DRIVER_ERROR_MAX])
+{
+	bool *before = calloc(count, sizeof(*before)), ended = true;
+	const char *line = announce ? conf->announce_line : conf->withdraw_line;
+	char *lines = NULL, output[OUTPUT_MAX], unused[DRIVER_ERROR_MAX];
+
+	memset(done, 0, count * sizeof(*done));
+	snprintf(error, DRIVER_ERROR_MAX, "out of memory");
+	if (before && find_announced(conf, prefixes, count, before, error))
+		lines = write_lines(line, prefixes, count, before, announce);
+	if (lines && *lines) {
+		/* Its exit code does not tell which lines failed. */
+		ended = run(conf->batch, lines, conf->timeout_ms, output, sizeof(output), error) >= 0;
+		if (!find_announced(conf, prefixes, count, done, unused))
+			memcpy(done, before, count * sizeof(*done));
+		for (size_t i = 0; i < count; i++)
+			done[i] = done[i] == announce && before[i] != announce;
+	}
+	ended &= lines != NULL;
+	free(lines);
+	free(before);
+	return ended;
 }

@@ -26,15 +26,22 @@ static const struct command_option options[] = {
 /* Returns whether all VIPs that may be announced are withdrawn now. */
 static bool withdraw(const struct settings *settings, const struct vips *vips, bool *any)
 {
+	static struct netprefix prefixes[2 * STATUS_MAX_VIPS]; /* of the file and of the configuration */
+	static bool done[2 * STATUS_MAX_VIPS];
 	char text[NETPREFIX_TEXT_MAX], error[DRIVER_ERROR_MAX];
 	bool failed = false;
+	size_t count = 0;
 
-	for (size_t i = 0; i < vips->count; i++) {
-		if (vips->items[i].state == VIPS_WITHDRAWN)
-			continue;
-		*any = true;
-		netprefix_format(&vips->items[i].prefix, text);
-		if (driver_set(&settings->driver, &vips->items[i].prefix, false, error)) {
+	for (size_t i = 0; i < vips->count; i++)
+		if (vips->items[i].state != VIPS_WITHDRAWN)
+			prefixes[count++] = vips->items[i].prefix;
+	*any |= count;
+	if (count > 1 && settings->driver.batch &&
+		!driver_set_batch(&settings->driver, prefixes, count, false, done, error))
+		log_warning("%s; release withdraws the VIPs one by one", error);
+	for (size_t i = 0; i < count; i++) {
+		netprefix_format(&prefixes[i], text);
+		if (done[i] || driver_set(&settings->driver, &prefixes[i], false, error)) {
 			log_notice("%s: withdrawn: glb-announce ended without withdrawing it", text);
 			continue;
 		}

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -26,7 +27,12 @@ struct run {
 	size_t size, used;
 };
 
-static _Noreturn void be_child(char *const argv[], int output)
+static int above_stdio(int fd)
+{
+	return fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
+
+static _Noreturn void be_child(char *const argv[], int input, int output)
 {
 	static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		    locale[] = "LC_ALL=C.UTF-8";
@@ -34,7 +40,7 @@ static _Noreturn void be_child(char *const argv[], int output)
 	const char *fault;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	child_prepare(fcntl(output, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), STDERR_FILENO + 1);
+	child_prepare(above_stdio(input), above_stdio(output), STDERR_FILENO + 1);
 	fault = conf_argv_fault(argv[0], buf);
 	if (!fault) {
 		execve(argv[0], argv, environment);
@@ -53,7 +59,7 @@ static void close_one(int *fd)
 }
 
 /* Returns 0 or -errno. */
-static int start(struct run *run, char *const argv[])
+static int start(struct run *run, char *const argv[], int input)
 {
 	int ends[2], error = 0;
 
@@ -61,7 +67,7 @@ static int start(struct run *run, char *const argv[])
 		return -errno;
 	run->pid = fork();
 	if (run->pid == 0)
-		be_child(argv, ends[1]);
+		be_child(argv, input, ends[1]);
 	if (run->pid < 0)
 		error = -errno;
 	close(ends[1]);
@@ -131,15 +137,31 @@ static int finish(struct run *run, int error)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int run_program(char *const argv[], unsigned timeout_ms, char *output, size_t size)
+/* A file and not a pipe, so that nobody has to write while the program runs. Returns a descriptor or -errno. */
+static int open_input(const char *text)
+{
+	size_t size = strlen(text);
+	int fd = memfd_create("input", MFD_CLOEXEC), error;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, size) == (ssize_t)size && lseek(fd, 0, SEEK_SET) == 0)
+		return fd;
+	error = errno ? errno : EIO;
+	close(fd);
+	return -error;
+}
+
+int run_program(char *const argv[], const char *input, unsigned timeout_ms, char *output, size_t size)
 {
 	struct run run = {.pidfd = -1, .pipe = -1, .output = output, .size = size};
-	int error;
+	int stdin_fd = input ? open_input(input) : -1, error;
 
 	/* Processes that did not end in time after they were killed. */
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
-	error = start(&run, argv);
+	error = input && stdin_fd < 0 ? stdin_fd : start(&run, argv, stdin_fd);
+	close_one(&stdin_fd);
 	if (!error && !wait_end(&run, clock_now_ms() + timeout_ms))
 		error = -ETIMEDOUT;
 	return finish(&run, error);

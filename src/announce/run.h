@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 /*
- * Runs a program with these arguments, which end with NULL, and no environment of the caller. `output`: what it wrote to stdout and
+ * Runs a program with these arguments, which end with NULL, no environment of the caller, and `input` (NULL: nothing) on stdin. `output`: what it wrote to stdout and
  * stderr, cut to the size, ending with NUL. Returns the exit code; 128 and the number of the signal that killed it; or -errno: it could
  * not be run, or -ETIMEDOUT: it, and all processes in its group, were killed after the timeout.
  */
-int run_program(char *const argv[], unsigned timeout_ms, char *output, size_t size);
+int run_program(char *const argv[], const char *input, unsigned timeout_ms, char *output, size_t size);
 
 #endif

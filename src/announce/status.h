@@ -13,7 +13,7 @@
  */
 bool status_write(struct daemon *daemon);
 
-#define STATUS_MAX (4 << 20) /* bytes */
+#define STATUS_MAX      (4 << 20) /* bytes */
 #define STATUS_MAX_VIPS (ANNOUNCE_MAX_VIPS + 1) /* with the address of the probe */
 
 /*

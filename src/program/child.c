@@ -15,9 +15,9 @@ void child_withhold_capability(void)
 	prctl(PR_CAPBSET_DROP, CAP_NET_RAW, 0, 0, 0);
 }
 
-void child_prepare(int output, unsigned first_closed)
+void child_prepare(int input, int output, unsigned first_closed)
 {
-	int null = open("/dev/null", O_RDONLY);
+	int stdin_fd = input < 0 ? open("/dev/null", O_RDONLY) : input;
 	sigset_t none;
 
 	setpgid(0, 0);
@@ -25,7 +25,7 @@ void child_prepare(int output, unsigned first_closed)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	for (int number = 1; number < NSIG; number++)
 		signal(number, SIG_DFL);
-	dup2(null, STDIN_FILENO);
+	dup2(stdin_fd, STDIN_FILENO);
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
 	close_range(first_closed, ~0U, 0); /* libraries may have sockets without O_CLOEXEC */

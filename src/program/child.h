@@ -11,8 +11,8 @@ void child_withhold_capability(void);
 
 /*
  * For a child process after fork(): makes it the leader of its own process group, resets signals, connects stdin to
- * /dev/null, and stdout and stderr to `output`. Closes all descriptors from `first_closed`, at least 3.
+ * `input` (-1: /dev/null), and stdout and stderr to `output`. Closes all descriptors from `first_closed`, at least 3.
  */
-void child_prepare(int output, unsigned first_closed);
+void child_prepare(int input, int output, unsigned first_closed);
 
 #endif

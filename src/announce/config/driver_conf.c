@@ -88,8 +88,8 @@ static void read_arguments(struct conf_reader *reader, const config_setting_t *a
 	conf_argv_read(reader, at, places, field);
 }
 
-/* The output of one run tells about all VIPs. */
-static void read_check(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+/* One run is for all VIPs. */
+static void read_fixed(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	static const struct conf_argv_place none[] = {{0}};
 
@@ -124,9 +124,8 @@ static void read_line(struct conf_reader *reader, const config_setting_t *at, co
 	size_t errors = reader->faults->errors;
 
 	conf_read_string(reader, at, key, field);
-	if (reader->faults->errors == errors && conf_argv_check_places(reader, at, places) &&
-		strpbrk(*(char **)field, "\r\n"))
-		conf_error(reader, at, NULL, "has a line break; write one line, without its end");
+	if (reader->faults->errors == errors)
+		conf_argv_check_places(reader, at, places);
 }
 
 #define MEMBER(name) .offset = offsetof(struct driver_conf, name)
@@ -137,7 +136,8 @@ static const struct conf_key keys[] = {
 	{.name = "pipe", .read = conf_read_string, MEMBER(pipe)},
 	{.name = "announce_line", .read = read_line, MEMBER(announce_line)},
 	{.name = "withdraw_line", .read = read_line, MEMBER(withdraw_line)},
-	{.name = "check", .read = read_check, MEMBER(check)},
+	{.name = "batch", .read = read_fixed, MEMBER(batch)},
+	{.name = "check", .read = read_fixed, MEMBER(check)},
 	{.name = "announced", .read = read_announced, MEMBER(announced)},
 	{.name = "timeout_ms", .read = conf_read_unsigned, MEMBER(timeout_ms), .min = 100, .max = 10000},
 	{0},
@@ -157,16 +157,33 @@ static void exclude(struct conf_reader *reader, const config_setting_t *root, co
 		conf_error(reader, at, NULL, "is not possible together with %s; delete one of the two", other);
 }
 
+/* Other programs write to a pipe, too, and may do so between two lines. */
+static void require_line(struct conf_reader *reader, const config_setting_t *root, const char *name, const char *what)
+{
+	const config_setting_t *at = config_setting_get_member(root, name);
+	const char *text = at ? config_setting_get_string(at) : NULL;
+
+	require(reader, root, name, what);
+	if (text && strpbrk(text, "\r\n"))
+		conf_error(reader, at, NULL, "has a line break; write one line, without its end");
+}
+
 static void check_kind(struct conf_reader *reader, const config_setting_t *root)
 {
 	if (config_setting_get_member(root, "pipe")) {
-		require(reader, root, "announce_line", "the line that announces a VIP");
-		require(reader, root, "withdraw_line", "the line that withdraws a VIP");
+		require_line(reader, root, "announce_line", "the line that announces a VIP");
+		require_line(reader, root, "withdraw_line", "the line that withdraws a VIP");
+		exclude(reader, root, "batch", "pipe");
 		exclude(reader, root, "announce", "pipe");
 		exclude(reader, root, "withdraw", "pipe");
 	} else {
 		require(reader, root, "announce", "[\"/full/path\", \"ARGUMENT\"], the command that announces a VIP");
 		require(reader, root, "withdraw", "[\"/full/path\", \"ARGUMENT\"], the command that withdraws a VIP");
+	}
+	if (config_setting_get_member(root, "batch")) {
+		require(reader, root, "announce_line", "what batch reads to announce a VIP");
+		require(reader, root, "withdraw_line", "what batch reads to withdraw a VIP");
+		require(reader, root, "check", "the command that tells what batch has done");
 	}
 }
 
@@ -207,14 +224,15 @@ static bool same_arguments(char *const *a, char *const *b)
 bool driver_conf_is_same(const struct driver_conf *a, const struct driver_conf *b)
 {
 	return same_arguments(a->announce, b->announce) && same_arguments(a->withdraw, b->withdraw) &&
-	       same_text(a->pipe, b->pipe) && same_text(a->announce_line, b->announce_line) &&
-	       same_text(a->withdraw_line, b->withdraw_line);
+	       same_arguments(a->batch, b->batch) && same_text(a->pipe, b->pipe) &&
+	       same_text(a->announce_line, b->announce_line) && same_text(a->withdraw_line, b->withdraw_line);
 }
 
 void driver_conf_free(struct driver_conf *conf)
 {
 	conf_argv_free(conf->announce);
 	conf_argv_free(conf->withdraw);
+	conf_argv_free(conf->batch);
 	conf_argv_free(conf->check);
 	free(conf->announced);
 	free(conf->pipe);

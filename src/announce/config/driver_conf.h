@@ -14,10 +14,10 @@
 struct driver_conf {
 	/* All are owned. Programs with arguments, which end with NULL. If there is a pipe, announce and withdraw are NULL. */
 	char **announce, **withdraw;
-	/* A pipe whose reader takes lines, and the lines; or NULL. */
+	/* A pipe whose reader takes lines, or NULL; and the lines for it or for `batch`. */
 	char *pipe, *announce_line, *withdraw_line;
-	/* A program with arguments; NULL: there is none. */
-	char **check;
+	/* Programs with arguments, or NULL. `batch` takes the lines of many VIPs on stdin. */
+	char **batch, **check;
 	/* A regular expression (POSIX, extended) that the output of `check` matches if a VIP is announced. */
 	char *announced;
 	unsigned timeout_ms;

@@ -224,7 +224,7 @@ static _Noreturn void be_child(const struct run *run, int output, int failure)
 	failure = fcntl(failure, F_DUPFD_CLOEXEC, FAILURE_FD + 2);
 	output = fcntl(output, F_DUPFD_CLOEXEC, FAILURE_FD + 2);
 	dup3(failure, FAILURE_FD, O_CLOEXEC);
-	child_prepare(output, FAILURE_FD + 1);
+	child_prepare(-1, output, FAILURE_FD + 1);
 	fault = conf_argv_fault(program, buf);
 	arguments = fault ? NULL : arguments_of(run->command, &run->addr);
 	if (arguments) {

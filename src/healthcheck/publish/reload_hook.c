@@ -268,7 +268,7 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 
 static _Noreturn void be_child(const struct conf *conf, int output)
 {
-	child_prepare(output, STDERR_FILENO + 1);
+	child_prepare(-1, output, STDERR_FILENO + 1);
 	reload_hook_child_run(conf);
 }
 
