@@ -27,7 +27,7 @@ static bool is_replaceable(const char *path, enum output_kind kind, bool force)
 	if (error)
 		command_error(
 			"%s: exists and cannot be read, so its kind is unknown: %s; name another file, or give --force to replace it",
-			path, strerror(-error));
+			path, file_reason(error));
 	else if (content == CONTENT_EMPTY || content == wanted[kind])
 		return true;
 	else

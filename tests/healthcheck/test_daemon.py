@@ -416,6 +416,17 @@ def test_reload_tells_whether_src_was_refused(daemon):
     assert reload() == (0, "") and made.status()["src"]["signals"] == 5
 
 
+def test_reload_signals_no_process_that_the_lock_file_only_names(daemon):
+    """The lock file belongs to the daemon's user, and root believes no number in it."""
+    made = daemon(table(backend(PROXY, http=nginx.OK))).start().wait_ready()
+    with subprocess.Popen(["sleep", "1000"]) as other:
+        Path(f"{made.dst}.lock").write_text(f"{other.pid}\n")
+        run = made.host.run(PROGRAM, "reload", "--config-file", str(made.conf), check=False)
+        assert run.returncode == 1 and run.stderr == f"glb-healthcheck: no glb-healthcheck that writes {made.dst} runs\n"
+        assert other.poll() is None
+        other.kill()
+
+
 def test_second_daemon_on_one_output_refuses_to_start(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK)))
     folder, build = made.folder, f'{{ build = "{made.folder}/table.bin"; }}'

@@ -64,9 +64,12 @@ static bool is_link(const char *path)
 
 static bool resolve(struct change *change)
 {
-	change->path = realpath(change->named, NULL);
+	char *file = file_follow(change->named);
+
+	change->path = file ? realpath(file, NULL) : NULL;
+	free(file);
 	if (!change->path) {
-		command_error("%s: cannot be opened: %s", change->named, strerror(errno));
+		command_error("%s: cannot be opened: %s", change->named, file_reason(-errno));
 		return false;
 	}
 	if (asprintf(&change->backup, "%s~", is_link(change->named) ? change->path : change->named) < 0) {

@@ -105,17 +105,96 @@ static int read_file(int fd, const char *what, size_t max, char **text, size_t *
 	return -error;
 }
 
+/* Returns the folder of a path. NULL: out of memory. */
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
+}
+
+/* Returns the path that the link at `path` has. NULL and errno: there is no link at `path`. */
+static char *read_link(const char *path)
+{
+	char to[PATH_MAX], *folder, *whole;
+	ssize_t size = readlink(path, to, sizeof(to) - 1);
+
+	if (size < 0)
+		return NULL;
+	to[size] = '\0';
+	if (to[0] == '/')
+		return strdup(to);
+	folder = folder_of(path);
+	if (!folder || asprintf(&whole, "%s/%s", folder, to) < 0)
+		whole = NULL;
+	free(folder);
+	return whole;
+}
+
+/* Returns whether a link of user `maker` may lead to the file, which need not exist. */
+static bool may_lead(uid_t maker, const char *file)
+{
+	char *folder = folder_of(file);
+	struct stat info;
+	bool may = (lstat(file, &info) == 0 || (folder && stat(folder, &info) == 0)) && info.st_uid == maker;
+
+	free(folder);
+	return may;
+}
+
+#define LINKS_MAX 40 /* as many as the kernel follows */
+
+char *file_follow(const char *path)
+{
+	char *at = strdup(path), *next;
+	uid_t maker = 0; /* of a link that root does not trust */
+	struct stat info;
+
+	for (int i = 0; at && i < LINKS_MAX; i++) {
+		if (lstat(at, &info) == 0 && S_ISLNK(info.st_mode) && geteuid() == 0 && info.st_uid != 0)
+			maker = info.st_uid;
+		next = read_link(at);
+		if (!next && (errno == EINVAL || errno == ENOENT || errno == ENOTDIR)) {
+			if (!maker || may_lead(maker, at))
+				return at;
+			free(at);
+			errno = EXDEV;
+			return NULL;
+		}
+		free(at);
+		at = next;
+	}
+	if (at)
+		errno = ELOOP;
+	free(at);
+	return NULL;
+}
+
+/* Opens the file to read it. With O_NONBLOCK, a FIFO without a writer is refused at once. Returns a descriptor or -errno. */
+static int open_file(const char *path)
+{
+	char *file = file_follow(path);
+	int fd = file ? open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1, error = errno;
+
+	free(file);
+	return fd < 0 ? -error : fd;
+}
+
+const char *file_reason(int error)
+{
+	return error == -EXDEV
+		       ? "it is a symbolic link of another user, which leads to a file that is not theirs: remove the link, or name the file"
+		       : strerror(-error);
+}
+
 int file_read(const char *path, const char *what, size_t max, char **text, size_t *size, struct faults *faults)
 {
-	/* With O_NONBLOCK, a FIFO without a writer is refused at once. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int error;
+	int fd = open_file(path), error;
 
 	*text = NULL;
 	if (fd < 0) {
-		error = errno;
-		faults_error(faults, NULL, "cannot be opened: %s", strerror(error));
-		return -error;
+		faults_error(faults, NULL, "cannot be opened: %s", file_reason(fd));
+		return fd;
 	}
 	error = read_file(fd, what, max, text, size, faults);
 	close(fd);
@@ -125,12 +204,12 @@ int file_read(const char *path, const char *what, size_t max, char **text, size_
 int file_read_head(const char *path, void *head, size_t max, size_t *size)
 {
 	/* pread() fails for a FIFO, and so takes nothing out of it. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), error = 0;
+	int fd = open_file(path), error = 0;
 	ssize_t got = 1;
 
 	*size = 0;
 	if (fd < 0)
-		return -errno;
+		return fd;
 	while (got > 0 && *size < max) {
 		got = pread(fd, (char *)head + *size, max - *size, (off_t)*size);
 		if (got < 0)
@@ -162,7 +241,7 @@ static int failed(struct faults *faults, const char *step)
 {
 	int error = errno;
 
-	faults_error(faults, NULL, "%s: %s; the file is unchanged", step, strerror(error));
+	faults_error(faults, NULL, "%s: %s; the file is unchanged", step, file_reason(-error));
 	return -error;
 }
 
@@ -299,51 +378,6 @@ static int replace_in(
 		file_sync_folder(folder, faults);
 	close(fd);
 	return error;
-}
-
-/* Returns the folder of a path. NULL: out of memory. */
-static char *folder_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
-}
-
-/* Returns the path that the link at `path` has. NULL and errno: there is no link at `path`. */
-static char *read_link(const char *path)
-{
-	char to[PATH_MAX], *folder, *whole;
-	ssize_t size = readlink(path, to, sizeof(to) - 1);
-
-	if (size < 0)
-		return NULL;
-	to[size] = '\0';
-	if (to[0] == '/')
-		return strdup(to);
-	folder = folder_of(path);
-	if (!folder || asprintf(&whole, "%s/%s", folder, to) < 0)
-		whole = NULL;
-	free(folder);
-	return whole;
-}
-
-#define LINKS_MAX 40 /* as many as the kernel follows */
-
-char *file_follow(const char *path)
-{
-	char *at = strdup(path), *next;
-
-	for (int i = 0; at && i < LINKS_MAX; i++) {
-		next = read_link(at);
-		if (!next && (errno == EINVAL || errno == ENOENT || errno == ENOTDIR))
-			return at;
-		free(at);
-		at = next;
-	}
-	if (at)
-		errno = ELOOP;
-	free(at);
-	return NULL;
 }
 
 static int replace(struct target target, const void *bytes, size_t size, struct faults *faults)

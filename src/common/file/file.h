@@ -44,9 +44,15 @@ int file_replace_like(const char *path, const char *like, const void *bytes, siz
 /* After a rename in the folder has succeeded. A failure, which is a warning, only means that a power failure may undo it. */
 void file_sync_folder(const char *folder, struct faults *faults);
 
-/* Returns the path of the file that file_replace() would replace: without symbolic links at its end. malloc'd, the caller
- * frees. NULL and errno: there is a loop of links, or a folder is missing. */
+/*
+ * Returns the path of the file that the functions of this file read or replace: without symbolic links at its end. malloc'd,
+ * the caller frees. NULL and errno: there is a loop of links, a folder is missing, or (EXDEV) this user is root, and a link of
+ * another user leads to what is not theirs: root works in folders of glb-healthcheck.
+ */
 char *file_follow(const char *path);
+
+/* Returns why a file cannot be opened, from the -errno of one of these functions. */
+const char *file_reason(int error);
 
 /* Returns true if both are the status of the same file, and nobody has written to it in between. */
 bool file_is_unchanged(const struct stat *a, const struct stat *b);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
@@ -118,23 +119,33 @@ static pid_t owner_of_folder(const struct stat *folder)
 	return owner;
 }
 
+#define COMM_MAX 17
+
+static bool read_name(pid_t pid, char name[COMM_MAX])
+{
+	char path[32];
+	FILE *file;
+	bool done;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	file = fopen(path, "re");
+	done = file && fscanf(file, "%16[^\n]", name) == 1;
+	if (file)
+		fclose(file);
+	return done;
+}
+
 static void name_holder(int fd, char holder[FILE_LOCK_HOLDER_MAX])
 {
 	struct stat info;
 	pid_t owner = fstat(fd, &info) == 0 && S_ISDIR(info.st_mode) ? owner_of_folder(&info) : owner_of(fd);
-	char path[32], name[17] = "";
-	FILE *file;
+	char name[COMM_MAX];
+	bool named = owner && read_name(owner, name);
 
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)owner);
-	file = owner ? fopen(path, "re") : NULL;
-	if (file && fscanf(file, "%16[^\n]", name) != 1)
-		name[0] = '\0';
-	if (file)
-		fclose(file);
 	snprintf(holder, FILE_LOCK_HOLDER_MAX,
-		owner && *name ? "process %d (%s)"
-		: owner        ? "process %d"
-			       : "another process",
+		named   ? "process %d (%s)"
+		: owner ? "process %d"
+			: "another process",
 		(int)owner, name);
 }
 
@@ -204,16 +215,32 @@ static bool is_locked(int fd)
 	return flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }
 
-pid_t file_lock_owner(const char *path)
+/* The number in the file is what its owner wrote, so root must not believe it: the process must run this program. */
+static int signal_program(pid_t pid, int number)
 {
-	int fd = open_to_ask(path);
-	pid_t owner;
+	char own[COMM_MAX], name[COMM_MAX];
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0), error = fd < 0 ? errno : 0;
 
+	if (!error && (!read_name(getpid(), own) || !read_name(pid, name) || strcmp(own, name) != 0))
+		error = ESRCH;
+	if (!error && syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) < 0)
+		error = errno;
+	if (fd >= 0)
+		close(fd);
+	return -error;
+}
+
+int file_lock_signal(const char *path, int number, pid_t *owner)
+{
+	int fd = open_to_ask(path), error = -ESRCH;
+
+	*owner = 0;
 	if (fd < 0)
-		return 0;
-	owner = is_locked(fd) ? owner_of(fd) : 0;
+		return fd == -ENOENT ? -ESRCH : fd;
+	if (is_locked(fd))
+		*owner = owner_of(fd);
 	close(fd);
-	return owner;
+	return *owner ? signal_program(*owner, number) : error;
 }
 
 static bool ask(int fd)

@@ -26,8 +26,11 @@ int file_lock_folder(const char *path, unsigned wait_ms, char holder[FILE_LOCK_H
 void file_unlock(const char *path, int lock);
 void file_unlock_folder(const char *path, int lock);
 
-/* Returns the process that has the lock of a file; 0: there is none, or this user may not know. */
-pid_t file_lock_owner(const char *path);
+/*
+ * Sends a signal to the process that has the lock of a file, *owner (0: unknown), if that process runs the same program as
+ * the caller. Returns 0; -ESRCH: there is no such process; or another -errno.
+ */
+int file_lock_signal(const char *path, int number, pid_t *owner);
 
 /* Returns true unless no process ever locked the file, at least since the folder was made. */
 bool file_lock_exists(const char *path);

@@ -57,16 +57,17 @@ static int await_result(const struct conf *conf, json_int_t before)
 
 int client_reload(const struct conf *conf)
 {
-	pid_t pid = file_lock_owner(conf->dst);
-	json_t *src = pid && conf->listen_ip.family ? ask_src(conf) : NULL;
+	json_t *src = conf->listen_ip.family && file_is_locked(conf->dst) ? ask_src(conf) : NULL;
 	json_int_t before = signals_of(src);
 	bool told = src;
+	pid_t pid;
+	int error = file_lock_signal(conf->dst, SIGHUP, &pid);
 
 	json_decref(src);
-	if (!pid)
+	if (error == -ESRCH)
 		return command_error("no glb-healthcheck that writes %s runs", conf->dst);
-	if (kill(pid, SIGHUP) < 0)
-		return command_error("SIGHUP to process %ld: %s", (long)pid, strerror(errno));
+	if (error)
+		return command_error("SIGHUP to process %ld: %s", (long)pid, strerror(-error));
 	if (!conf->listen_ip.family)
 		return COMMAND_OK;
 	return told ? await_result(conf, before)
