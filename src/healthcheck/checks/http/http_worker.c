@@ -30,13 +30,38 @@ static void report(struct http_worker *worker)
 	ev_async_send(workers->loop, &workers->wake);
 }
 
+/*
+ * Not curl_easy_perform(): libcurl 8.14 would wait for the end of this connection's TLS in the next transfer of the handle, which
+ * may be for another proxy. All that a transfer uses ends with its own multi handle.
+ */
+static CURLcode perform(CURL *easy)
+{
+	CURLM *multi = curl_multi_init();
+	CURLMcode error = curl_multi_add_handle(multi, easy);
+	CURLMsg *message;
+	CURLcode code = CURLE_FAILED_INIT;
+	int running = 1, left;
+
+	while (!error && running) {
+		error = curl_multi_perform(multi, &running);
+		if (!error && running)
+			error = curl_multi_poll(multi, NULL, 0, 1000, NULL);
+	}
+	message = curl_multi_info_read(multi, &left);
+	if (message)
+		code = message->data.result;
+	curl_multi_remove_handle(multi, easy);
+	curl_multi_cleanup(multi);
+	return code;
+}
+
 static void *http_worker_thread(void *data)
 {
 	struct http_worker *worker = data;
 
 	http_tls_begin_thread();
 	while (sem_wait(&worker->work) == 0 && !worker->closing) {
-		worker->code = curl_easy_perform(worker->easy);
+		worker->code = perform(worker->easy);
 		report(worker);
 	}
 	http_tls_end_thread();
@@ -147,6 +172,9 @@ static curl_socket_t open_socket(void *data, curlsocktype purpose, struct curl_s
 
 	(void)purpose;
 	pthread_mutex_lock(&worker->lock);
+	/* libcurl has given up an earlier connection of this transfer, and may still read from it. */
+	if (worker->socket >= 0)
+		shutdown(worker->socket, SHUT_RDWR);
 	if (!worker->aborted)
 		opened = worker->socket = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 	pthread_mutex_unlock(&worker->lock);
@@ -158,7 +186,8 @@ static int close_socket(void *data, curl_socket_t fd)
 	struct http_worker *worker = data;
 
 	pthread_mutex_lock(&worker->lock);
-	worker->socket = -1;
+	if (worker->socket == fd)
+		worker->socket = -1;
 	close(fd);
 	pthread_mutex_unlock(&worker->lock);
 	return 0;
@@ -229,7 +258,7 @@ void http_worker_close(struct http_worker *worker)
 	worker->closing = true;
 	sem_post(&worker->work);
 	pthread_join(worker->thread, NULL);
+	curl_easy_cleanup(worker->easy);
 	sem_destroy(&worker->work);
 	pthread_mutex_destroy(&worker->lock);
-	curl_easy_cleanup(worker->easy);
 }
