@@ -41,7 +41,7 @@ class Daemon:
 
     def write_conf(self, **options):
         options = {"forwarding_table": f'{{ src = "{self.src}"; dst = "{self.dst}"; }}', "interval_ms": 200,
-                   "timeout_ms": 150, "trigger": 2, "hold_ms": 0,
+                   "timeout_ms": 1000, "trigger": 2, "hold_ms": 0,
                    "max_shrink": 100,  # many tests replace all backends; test_guard.py sets it
                    **options}
         self.conf.write_text("".join(

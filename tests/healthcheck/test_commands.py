@@ -118,7 +118,7 @@ def test_reload_command_has_no_raw_sockets(daemon, tmp_path):
 def test_time_out_kills_the_whole_group(daemon, script, tmp_path):
     path = script(f"sleep 1000 & echo $! > {tmp_path}/child; echo $$ > {tmp_path}/parent; wait")
     result, reason = once(daemon, path, timeout_ms=300)
-    assert result == "timeout" and reason.startswith("no reply within 3")
+    assert result == "timeout" and reason.startswith("no reply within ")
     gone(tmp_path / "child")
     gone(tmp_path / "parent")
 

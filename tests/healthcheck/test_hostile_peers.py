@@ -77,7 +77,7 @@ def test_hostile_proxy_fails_alone(daemon, servers, hostile, own_nginx, manager,
     options = {"tables": f'( {{ name = "bad"; http = {https(servers / "cert.pem")}; }} )'} if kind == "https" else {}
     made = daemon(table(hostile_backend(name), name="bad"),
                   table(backend(GOOD, http=80), backend(DYING, http=8080), name="good", vips=["203.0.113.11"]),
-                  panic_threshold=0, trigger=TRIGGER, log_probes=True, **options)
+                  panic_threshold=0, trigger=TRIGGER, timeout_ms=150, log_probes=True, **options)
     start(made, manager)
     made.wait_healthy({BAD: False})
     made.wait_healthy({GOOD: True, DYING: True}, index=1)

@@ -112,9 +112,9 @@ def test_sighup_reads_src_if_it_is_not_watched(daemon):
 def test_each_load_warns_about_settings_that_contradict_each_other(daemon):
     made = daemon(table(backend(PROXY, http=nginx.OK), healthchecks={"interval_ms": 100}),
                   table(backend(PROXY, http=nginx.OK), name="git", vips=("203.0.113.11",)),
-                  tables='( { name = "wob"; }, { name = "git"; } )')
+                  tables='( { name = "wob"; }, { name = "git"; } )', interval_ms=2000)
     made.start().wait_ready()
-    timing = "src.json: table web: timeout_ms 150 is not less than interval_ms 100: a check that times out runs less often\n"
+    timing = "src.json: table web: timeout_ms 1000 is not less than interval_ms 100: a check that times out runs less often\n"
     name = "src.json: has no table 'wob', but `tables` in healthcheck.conf names it\n"
     assert (made.log().count(timing), made.log().count(name), made.log().count("warning: ")) == (1, 1, 2), made.log()
     made.kill(signal.SIGHUP)
