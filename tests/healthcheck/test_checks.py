@@ -101,6 +101,17 @@ def test_http_settings_of_a_backend(daemon, settings, expected):
     assert result in expected.split(), reason
 
 
+def test_no_descriptor_for_a_socket_is_no_failure_of_the_proxy(daemon):
+    made = daemon(table(backend(PROXY, http=80)), log_probes=True).start().wait_ready()
+    made.wait_healthy({PROXY: True})
+    subprocess.run(["prlimit", f"--pid={made.pid()}", "--nofile=4:"], check=True)
+    made.logged("not_run: Too many open files", times=5)
+    subprocess.run(["prlimit", f"--pid={made.pid()}", "--nofile=1024:"], check=True)
+    passed = made.log().count(": passed:")
+    made.logged(": passed:", times=passed + 2)
+    assert "-> unhealthy" not in made.log()
+
+
 def test_bodies_of_http2_arrive_whatever_their_size(daemon, servers):
     """libcurl must not wait for the socket while it has received data that it did not read."""
     sizes = [0, 1, 4097, 16383, 16384, 16385, 20_000, 33_000, 61_440, 65_535, 65_536, 200_000, 900_000, 1 << 20]

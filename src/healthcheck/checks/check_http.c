@@ -74,6 +74,8 @@ static void judge_error(struct transfer *transfer, CURLcode code)
 		probe_end(probe, CHECK_NOT_RUN, "out of memory");
 	else if (code == CURLE_OUT_OF_MEMORY)
 		probe_end(probe, CHECK_BAD_REPLY, "a line of the reply is too long");
+	else if (transfer->worker.error)
+		probe_end_errno(probe, transfer->worker.error);
 	else if (code == CURLE_COULDNT_CONNECT && error)
 		probe_end_errno(probe, (int)error);
 	else

@@ -177,6 +177,8 @@ static curl_socket_t open_socket(void *data, curlsocktype purpose, struct curl_s
 		shutdown(worker->socket, SHUT_RDWR);
 	if (!worker->aborted)
 		opened = worker->socket = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+	if (opened < 0)
+		worker->error = errno;
 	pthread_mutex_unlock(&worker->lock);
 	return opened;
 }
@@ -239,6 +241,7 @@ void http_worker_set(struct http_worker *worker)
 void http_worker_run(struct http_worker *worker)
 {
 	worker->aborted = false;
+	worker->error = 0;
 	worker->cpu_ns = cpu_ns(worker);
 	join_busy(worker);
 	sem_post(&worker->work);

@@ -44,6 +44,8 @@ struct http_worker {
 	CURL *easy;
 	/* How the last transfer ended. */
 	CURLcode code;
+	/* Why it got no socket; 0: it got one. */
+	int error;
 	pthread_t thread;
 	/* CPU time of the thread before the transfer, in ns. */
 	uint64_t cpu_ns;
