@@ -443,4 +443,4 @@ def test_full_disk(announcer, director):
         assert announcer.announced == []
     finally:
         announcer.__exit__()
-        subprocess.run(["umount", full], check=True)
+        wait_until(lambda: subprocess.run(["umount", full], check=False).returncode == 0, "the end of a command of a killed daemon")
