@@ -114,7 +114,7 @@ struct redirect_offsets {
 };
 
 /*
- * The program's only read-only data. The loader sets it before it loads the program, so the verifier
+ * Read-only data of the program. The loader sets it before it loads the program, so the verifier
  * treats it as constant. `glb-redirect status` reads it from the attached program, which can be of an
  * older version. So add members at the end only, and let 0 stand for the behaviour of older versions.
  */
@@ -131,7 +131,6 @@ struct redirect_settings {
 	__u8 allow_to_local; /* 1: the inner destination must be in REDIRECT_LIST_LOCAL, 0: in REDIRECT_LIST_TO */
 	char config_file[REDIRECT_CONFIG_FILE_MAX]; /* full path, ends with NUL; "": none */
 	__u16 checksums; /* enum redirect_checksums */
-	struct redirect_offsets offsets; /* program_load() sets them */
 };
 
 #define REDIRECT_OLDEST_SETTINGS 24 /* bytes, the size of struct redirect_settings in the first version */

@@ -187,9 +187,6 @@ KINDS = [
     Kind("tcp/established, RST", tcp(ESTABLISHED, RST), KNOWN),
     Kind("tcp/established, FIN", tcp(ESTABLISHED, FIN | ACK), KNOWN),
     Kind("tcp/CLOSE_WAIT", tcp(CLOSE_WAIT), KNOWN),
-    *of_state("TIME_WAIT", TIME_WAIT),
-    *of_state("FIN_WAIT2", FIN_WAIT2),
-    *of_state("SYN_RECV", SYN_RECV, SILENT),
     Kind("tcp/unknown", tcp(UNKNOWN), STRANGER),
     Kind("tcp/unknown, RST", tcp(UNKNOWN, RST), STRANGER),
     Kind("tcp/closed port", tcp(ESTABLISHED, to=CLOSED), STRANGER),
@@ -240,6 +237,11 @@ KINDS = [
     Kind("other protocol", other_protocol, OTHER),
     Kind("malformed/version", wrong(_version), "drop_inner_malformed"),
     Kind("malformed/length", wrong(_length_over), "drop_inner_truncated"),
+]
+NUMBERED = [
+    *of_state("TIME_WAIT", TIME_WAIT),
+    *of_state("FIN_WAIT2", FIN_WAIT2),
+    *of_state("SYN_RECV", SYN_RECV, SILENT),
 ]
 KINDS6 = [
     Kind("extension headers/8", extension_headers(8), KNOWN),

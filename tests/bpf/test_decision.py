@@ -8,7 +8,7 @@ import pytest
 from conftest import run_frames
 from cases import frames as f
 from model_of_proxy import XDP_DROP, XDP_PASS, XDP_REDIRECT, decide
-from packets import KINDS, KINDS6, LISTENER, OTHER_HOP, SELF, STRANGER, gue_frame
+from packets import KINDS, KINDS6, LISTENER, NUMBERED, OTHER_HOP, SELF, STRANGER, gue_frame
 
 # name: (arguments of gue_frame, counter of a packet that no socket knows, and with a third word: that only an unconnected one does)
 HOPS = {
@@ -39,6 +39,7 @@ OUTER = {
 }
 CASES = [(4, kind, hops) for kind in KINDS for hops in HOPS]
 CASES += [(6, kind, hops) for kind in KINDS + KINDS6 for hops in HOPS]
+CASES += [(family, kind, hops) for family in (4, 6) for kind in NUMBERED for hops in ("no hops", "last of 2", "1 hop")]
 
 
 def name(value):

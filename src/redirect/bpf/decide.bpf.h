@@ -16,8 +16,11 @@
 #include "gue/gue_wire.h"
 #include "redirect/bpf/inner.bpf.h"
 
-/* The loader sets this, the program's only read-only data, before it loads the program. */
+/* The loader sets this, and the offsets below, before it loads the program. */
 const volatile struct redirect_settings settings = {.port = GUE_PORT};
+
+/* Not among the settings: those of a version with more members are unknown to an older glb-redirect, which then resets the counters. */
+const volatile struct redirect_offsets offsets SEC(".rodata.offsets") = {0};
 
 #define QUIC_LONG_HEADER 0x80
 
@@ -71,20 +74,20 @@ static __always_inline bool is_of_socket(struct bpf_sock *socket, const struct t
 	__u32 acknowledges, next;
 	const void *of_kernel;
 
-	if (!settings.offsets.is_known)
+	if (!offsets.is_known)
 		return true;
 	if (socket->state == BPF_TCP_TIME_WAIT) {
 		of_kernel = bpf_skc_to_tcp_timewait_sock(socket);
 		if (!of_kernel)
 			return true;
-		acknowledges = number_at(of_kernel, settings.offsets.time_wait_snd_nxt);
-		next = number_at(of_kernel, settings.offsets.time_wait_rcv_nxt);
+		acknowledges = number_at(of_kernel, offsets.time_wait_snd_nxt);
+		next = number_at(of_kernel, offsets.time_wait_rcv_nxt);
 	} else if (socket->state == BPF_TCP_NEW_SYN_RECV) {
 		of_kernel = bpf_skc_to_tcp_request_sock(socket);
 		if (!of_kernel)
 			return true;
-		acknowledges = number_at(of_kernel, settings.offsets.request_snt_isn) + 1;
-		next = number_at(of_kernel, settings.offsets.request_rcv_nxt);
+		acknowledges = number_at(of_kernel, offsets.request_snt_isn) + 1;
+		next = number_at(of_kernel, offsets.request_rcv_nxt);
 	} else {
 		return true;
 	}

@@ -88,7 +88,7 @@ static int take_over(struct bpf_map *map, int fd)
 }
 
 static int load_once(struct program *program, const struct redirect_settings *wanted,
-	const struct program_counts *counts, bool frags)
+	const struct redirect_offsets *offsets, const struct program_counts *counts, bool frags)
 {
 	struct redirect_bpf *skeleton = redirect_bpf__open();
 	struct redirect_settings *settings;
@@ -99,6 +99,7 @@ static int load_once(struct program *program, const struct redirect_settings *wa
 		return -errno;
 	settings = &skeleton->rodata->settings;
 	*settings = *wanted;
+	skeleton->rodata_offsets->offsets = *offsets;
 	settings->layout = program_layout(REDIRECT_COUNTER_COUNT);
 	snprintf(settings->version, sizeof(settings->version), "%s", GLB_VERSION);
 	if (frags)
@@ -125,31 +126,33 @@ static int load_once(struct program *program, const struct redirect_settings *wa
  * In generic mode the kernel gives the program each frame in one piece. For a program with the flag it would copy the
  * frame into a new socket buffer, in which tc programs do not find the Ethernet header and our mark (seen on Linux 6.18).
  */
-static int load(struct program *program, struct redirect_settings *wanted, const struct program_counts *counts)
+static int load(struct program *program, struct redirect_settings *wanted, const struct redirect_offsets *offsets,
+	const struct program_counts *counts)
 {
 	bool generic = wanted->checksums == REDIRECT_CHECKSUMS_KERNEL;
-	int error = generic ? 0 : load_once(program, wanted, counts, true);
+	int error = generic ? 0 : load_once(program, wanted, offsets, counts, true);
 
 	wanted->frags = !generic && !error;
 	if (wanted->frags)
 		return 0;
 	if (error)
 		program_unload(program);
-	return load_once(program, wanted, counts, false);
+	return load_once(program, wanted, offsets, counts, false);
 }
 
 int program_load(struct program *program, struct redirect_settings *wanted, const struct program_counts *counts)
 {
+	struct redirect_offsets offsets = {0};
 	int error;
 
-	find_offsets(&wanted->offsets);
-	error = load(program, wanted, counts);
-	if (!error || !wanted->offsets.is_known)
+	find_offsets(&offsets);
+	error = load(program, wanted, &offsets, counts);
+	if (!error || !offsets.is_known)
 		return error;
 	/* A kernel that does not let the program read its sockets must still get the program. */
 	program_unload(program);
-	wanted->offsets.is_known = 0;
-	return load(program, wanted, counts);
+	offsets.is_known = 0;
+	return load(program, wanted, &offsets, counts);
 }
 
 void program_unload(struct program *program)

@@ -30,7 +30,7 @@ struct program_counts {
 uint32_t program_layout(uint32_t count);
 
 /*
- * Loads the program with the `wanted` settings; sets their members frags and offsets, and in the program also layout and version.
+ * Loads the program with the `wanted` settings; sets their member frags, and in the program also layout and version.
  * Returns 0 or -errno. The caller calls program_unload() in either case. The lists of the new program are empty: it accepts
  * no packet.
  */
