@@ -170,11 +170,16 @@ char *file_follow(const char *path)
 	return NULL;
 }
 
-/* Opens the file to read it. With O_NONBLOCK, a FIFO without a writer is refused at once. Returns a descriptor or -errno. */
+/*
+ * Opens the file to read it. With O_NONBLOCK, a FIFO without a writer is refused at once. Only the kernel can follow
+ * /dev/stdin and /dev/fd/63, the link of a pipe. Returns a descriptor or -errno.
+ */
 static int open_file(const char *path)
 {
-	char *file = file_follow(path);
-	int fd = file ? open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1, error = errno;
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	bool device = strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+	char *file = device ? strdup(path) : file_follow(path);
+	int fd = file ? open(file, flags | (device ? 0 : O_NOFOLLOW)) : -1, error = errno;
 
 	free(file);
 	return fd < 0 ? -error : fd;

@@ -21,8 +21,8 @@ static int lock(const char *path, struct faults *faults)
 			path, strerror(-fd));
 		return 0;
 	}
-	faults_error(faults, NULL, "%s: another glb-healthcheck writes this file: %s: stop it, or give each its own files", path,
-		holder);
+	faults_error(faults, NULL,
+		"%s: another glb-healthcheck writes this file: %s: stop it, or give each its own files", path, holder);
 	return -EBUSY;
 }
 
