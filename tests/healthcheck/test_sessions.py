@@ -142,6 +142,14 @@ def test_server_without_sessions_has_only_full_handshakes(daemon, servers, peer,
     assert metric(made, "tls_resumed_total") == 0
 
 
+def test_memory_of_sessions_is_freed(daemon, servers):
+    """libcurl lost it in each handle that had checked an http port before. A build with AddressSanitizer fails at its exit if it is lost."""
+    made = daemon(table(backend(PROXY, http=nginx.OK), name="plain"), table(backend(PROXY, http=nginx.TLS), name="tls", vips=["203.0.113.11"]),
+                  tables=f'( {{ name = "tls"; http = {https(servers / "cert.pem")}; }} )').start().wait_ready()
+    wait_probes(made, 20)
+    made.stop()
+
+
 def test_period_0_switches_sessions_off(daemon, servers, peer):
     server = peer()
     made = start(daemon, servers / "cert.pem", 0)

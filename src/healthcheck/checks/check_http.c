@@ -23,6 +23,11 @@ struct http {
 	/* Transfers without a probe: those whose workers wait, and those whose workers have been told to end. */
 	struct transfer *idle, *aborted;
 	unsigned idle_count;
+	/*
+	 * An empty cache for transfers that resume no session. libcurl 7.88 would make one for the handle, and lose its memory when a later
+	 * transfer has a cache of its own.
+	 */
+	CURLSH *no_sessions;
 	struct http_trust *trust;
 	struct http_identity *identities;
 	/* True: files of certificates are read again when they change. */
@@ -227,6 +232,7 @@ static void set_connection(struct transfer *transfer, const struct probe *probe)
 	char ip[NETADDR_TEXT_MAX], from[NETADDR_TEXT_MAX + 8];
 
 	http_worker_set(&transfer->worker);
+	curl_easy_setopt(easy, CURLOPT_SHARE, transfer->http->no_sessions);
 	transfer->error[0] = '\0';
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
@@ -382,6 +388,8 @@ struct http *http_open(struct ev_loop *loop, bool watch, struct faults *faults)
 			"https checks need a libcurl that uses OpenSSL; this one uses %s: install libcurl4",
 			curl_version());
 	else {
+		http->no_sessions = curl_share_init();
+		curl_share_setopt(http->no_sessions, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
 		http->workers.ended = on_ended;
 		http->workers.exhausted = on_exhausted;
 		http->watch = watch;
@@ -401,6 +409,7 @@ void http_close(struct http *http)
 		http->idle = transfer->next;
 		free_transfer(transfer);
 	}
+	curl_share_cleanup(http->no_sessions);
 	http_trust_free(&http->trust);
 	http_identity_free(&http->identities);
 	curl_global_cleanup();
