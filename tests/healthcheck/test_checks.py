@@ -19,7 +19,7 @@ GUE_REDIRECT = 19524
 
 
 def once(daemon, *backends, **options):
-    code, rows = daemon(table(*backends), timeout_ms=400, **options).check_once()
+    code, rows = daemon(table(*backends), timeout_ms=2000, **options).check_once()
     assert code == (0 if all(result == "passed" for result, _ in rows.values()) else 1)
     return rows
 
