@@ -9,10 +9,9 @@ import subprocess
 
 import pytest
 from scapy.layers.inet import IP, TCP
-from scapy.layers.l2 import Ether
 
 from lab.tools import wait_until
-from support import pcap
+from support import pcap, traffic
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess, write_table
 from support.tree import CLI
@@ -129,7 +128,7 @@ class Guarded:
 
 
 def frames(vip, count=3):
-    return [bytes(Ether() / IP(src="198.51.100.7", dst=vip) / TCP(dport=80))] * count
+    return [bytes(traffic.ETHER / IP(src="198.51.100.7", dst=vip) / TCP(dport=80))] * count
 
 
 @pytest.mark.parametrize("version", ("3", "json"))

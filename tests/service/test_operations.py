@@ -7,7 +7,6 @@ import subprocess
 
 import pytest
 from scapy.layers.inet import IP, TCP
-from scapy.layers.l2 import Ether
 
 from lab.tools import TIMEOUT_S, wait_until
 from support import pcap
@@ -125,7 +124,7 @@ def test_watchdog_is_not_fed_for_an_lcore_that_is_stuck(tmp_path, monkeypatch):
 
 def test_new_table_starts_with_zero_counters(tmp_path):
     """Counters belong to the table's name. There are more names than counters, so a new name takes those of a removed table."""
-    frames = [bytes(Ether() / IP(src="198.51.100.7", dst="10.0.0.7") / TCP(dport=80))] * 3
+    frames = [bytes(traffic.ETHER / IP(src="198.51.100.7", dst="10.0.0.7") / TCP(dport=80))] * 3
     table = write_table(tmp_path / "table", {"tables": [table_of(7, "first")]}, "json")
     device = vdev(tmp_path)
     pcap.write(tmp_path / "rx.pcap", frames)
@@ -144,7 +143,7 @@ def test_new_table_starts_with_zero_counters(tmp_path):
 
 
 def test_tables_without_names_are_labelled_by_index_and_counted_by_first_bind(tmp_path):
-    frames = [bytes(Ether() / IP(src="198.51.100.7", dst=f"10.0.0.{i}") / TCP(dport=80)) for i in (0, 1, 1, 2, 2, 2)]
+    frames = [bytes(traffic.ETHER / IP(src="198.51.100.7", dst=f"10.0.0.{i}") / TCP(dport=80)) for i in (0, 1, 1, 2, 2, 2)]
     tables = [table_of(i, name) for i, name in enumerate(["", "web", None])]
     device = vdev(tmp_path)
     pcap.write(tmp_path / "rx.pcap", frames)
@@ -273,8 +272,8 @@ def backends_of(director, index):
 
 def test_backends_keep_their_counters_over_reloads(tmp_path):
     """The backends move, one leaves and another one joins. Other tables have backends with the same addresses."""
-    frames = [bytes(Ether() / IP(src=f"198.51.100.{i}", dst="10.0.0.7") / TCP(dport=80)) for i in range(200)]
-    frames += [bytes(Ether() / IP(src="198.51.100.7", dst="10.0.0.9") / TCP(dport=80))] * 10
+    frames = [bytes(traffic.ETHER / IP(src=f"198.51.100.{i}", dst="10.0.0.7") / TCP(dport=80)) for i in range(200)]
+    frames += [bytes(traffic.ETHER / IP(src="198.51.100.7", dst="10.0.0.9") / TCP(dport=80))] * 10
     first, second = table_of(7, "first", backends=4), table_of(9, "second", backends=4)
     table = write_table(tmp_path / "table", {"tables": [first, second]}, "json")
     device = vdev(tmp_path)
@@ -296,7 +295,7 @@ def test_backends_keep_their_counters_over_reloads(tmp_path):
 
 
 def test_tables_without_names_keep_their_counters_by_their_first_bind(tmp_path):
-    frames = [bytes(Ether() / IP(src="198.51.100.7", dst="10.0.0.9") / TCP(dport=80))] * 3
+    frames = [bytes(traffic.ETHER / IP(src="198.51.100.7", dst="10.0.0.9") / TCP(dport=80))] * 3
     tables = [table_of(7, "gone"), table_of(9, "kept")]
     table = write_table(tmp_path / "table", {"tables": tables}, "2")
     device = vdev(tmp_path)
@@ -376,7 +375,7 @@ def test_stats_describe_the_table(version, named, tmp_path):
 
 def test_live_subcommands_show_what_the_director_does(tmp_path):
     """The table of version 2 has no names, and more backends than a page of telemetry."""
-    frames = [bytes(Ether() / IP(src=f"198.51.100.{i}", dst="10.0.0.7") / TCP(sport=5, dport=80)) for i in range(100)]
+    frames = [bytes(traffic.ETHER / IP(src=f"198.51.100.{i}", dst="10.0.0.7") / TCP(sport=5, dport=80)) for i in range(100)]
     table = write_table(tmp_path / "table", {"tables": [table_of(7, "gone", backends=130)]}, "2")
     device = vdev(tmp_path)
     pcap.write(tmp_path / "rx.pcap", frames)

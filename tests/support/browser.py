@@ -8,7 +8,7 @@ from pathlib import Path
 
 import html5lib
 
-TIMEOUT_S = 60
+from lab.tools import TIMEOUT_S
 
 
 class Page:
