@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/progress.h"
 #include "common/text.h"
 #include "program/installed.h"
 #include "table/file/table_load.h"
@@ -32,7 +33,10 @@ int cli_print_json(json_t *json)
 bool cli_load_table(const char *path, struct table_set *set, uint32_t *version)
 {
 	struct faults faults = {.file = path};
-	bool loaded = table_load(path, set, version, &faults) == 0;
+	bool loaded;
+
+	progress("read tables", 0, 1);
+	loaded = table_load(path, set, version, &faults) == 0;
 
 	if (loaded)
 		faults_clear(&faults); /* only check and build-config print warnings */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/progress.h"
+
 #define PORTS     65536
 #define MAX_DEPTH 130 /* prefix lengths of IPv6, and one more */
 
@@ -309,6 +311,7 @@ static bool walk_items(struct walk *walk, uint32_t count)
 	uint32_t end;
 
 	for (uint32_t at = 0; at < count; at = end) {
+		progress("compared binds", at, count);
 		end = at + 1;
 		while (end < count && compare_prefixes(&walk->items[at], &walk->items[end]) == 0)
 			end++;

@@ -7,6 +7,7 @@
 
 #include "cli/diff/first_holders.h"
 #include "cli/diff/table_pairs.h"
+#include "cli/progress.h"
 
 static int compare_backends(const void *a, const void *b)
 {
@@ -424,6 +425,7 @@ bool table_set_diff_follow(struct table_set_diff *diff, const struct table_set *
 	for (uint32_t i = 0; done && i < diff->count; i++) {
 		struct table_diff *table = &diff->tables[i];
 
+		progress("compared tables", i, diff->count);
 		done = compare(table, after, held && table->before ? &held[table->old_index] : NULL, left);
 		add_totals(diff, table);
 		if (held && table->before)

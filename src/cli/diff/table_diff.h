@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Compares an old and a new table set, to show which live connections move or break. docs/reference/cli.md defines the
- * counts. Pure, but allocates memory. The sets are borrowed and must outlive the result.
+ * counts. Allocates memory, and prints progress. The sets are borrowed and must outlive the result.
  */
 #ifndef GLB_CLI_DIFF_TABLE_DIFF_H
 #define GLB_CLI_DIFF_TABLE_DIFF_H

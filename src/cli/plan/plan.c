@@ -91,6 +91,25 @@ static bool compare(struct plan_input *input)
 	return done;
 }
 
+/* The tables between CURRENT and WANTED list the backends of both. */
+static bool fits(const struct plan_input *input)
+{
+	char label[16];
+
+	for (uint32_t i = 0; i < input->at_once.count; i++) {
+		const struct table_diff *pair = &input->at_once.tables[i];
+
+		if (!plan_can_help(pair) || pair->backend_count <= TABLE_MAX_BACKENDS)
+			continue;
+		command_error(
+			"%s: table %s: there is no plan, because its tables would list the backends of %s and of %s, together %u, and a table has at most %u: replace fewer backends at a time",
+			input->wanted_path, table_diff_label(pair, label), input->current_path, input->wanted_path,
+			pair->backend_count, TABLE_MAX_BACKENDS);
+		return false;
+	}
+	return true;
+}
+
 static void input_free(struct plan_input *input)
 {
 	table_set_diff_free(&input->at_once);
@@ -149,7 +168,7 @@ static int make(struct plan_input *input, const struct command_args *args, doubl
 	if (!read_current(input) || !read_wanted(input) || !compare(input))
 		return code;
 	if (table_set_digest(&input->current) == table_set_digest(&input->wanted.set) ||
-		plan_search(input, tables, &plan))
+		(fits(input) && plan_search(input, tables, &plan)))
 		code = finish(input, &plan, args, limit);
 	plan_tables_free(tables);
 	return code;

@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/plan/plan.h"
+#include "cli/progress.h"
 #include "common/cpus.h"
 #include "table/file/json/table_json.h"
 #include "table/rows/table_build.h"
@@ -172,6 +173,7 @@ bool plan_search(const struct plan_input *input, struct plan_tables tables[2], s
 		struct plan_tables *from = &tables[candidate->without_past];
 		struct plan plan = {.first_wait = candidate->first_wait};
 
+		progress("tried plans", i, sizeof(candidates) / sizeof(candidates[0]));
 		if (candidate->first_wait == PLAN_DRAINED && !drains)
 			continue;
 		if (!from->made && !make_tables(input, !candidate->without_past, from))

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/progress.h"
 #include "cli/shares.h"
 #include "cli/simulate/world.h"
 #include "common/cpus.h"
@@ -191,6 +192,7 @@ bool run_script(const struct script *script, const struct table *first, bool his
 	for (size_t i = 0; done && i < script->count; i++) {
 		struct report_step *out = &report->steps[report->count];
 
+		progress("simulated lines", i, script->count);
 		*out = out[-1];
 		out->step = &script->steps[i];
 		out->moved_rows = 0;

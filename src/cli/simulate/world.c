@@ -69,6 +69,8 @@ static const char *add(struct world *world, const struct netaddr *addr, const st
 
 	if (world_find(world, addr) < count)
 		return "is in the table already";
+	if (!netaddr_is_unicast(addr))
+		return "cannot be a proxy, because no other host can reach this address";
 	if (count == TABLE_MAX_BACKENDS)
 		return "does not fit into the table, which has 4096 proxies";
 	world->dead[count] = false;

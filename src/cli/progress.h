@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tells people that a long command still works. One thread. */
+#ifndef GLB_CLI_PROGRESS_H
+#define GLB_CLI_PROGRESS_H
+
+#include <stddef.h>
+
+/*
+ * Prints "WHAT: DONE of COUNT" on stderr if stderr is a terminal, and 2 s have passed since the first call, or since the last
+ * line. A loop calls it as often as it likes.
+ */
+void progress(const char *what, size_t done, size_t count);
+
+#endif
