@@ -30,7 +30,7 @@ announce = ["{folder}/daemon", "enable", "glb_{{name}}"];
 withdraw = ["{folder}/daemon", "disable", "glb_{{name}}"];
 check = ["{folder}/daemon", "show", "protocols"];
 announced = "^glb_{{name}} +Static +[^ ]+ +up";
-timeout_ms = 500;
+timeout_ms = 3000;
 """
 # Short times, so that tests are quick. The tests assert on what happens, not on when.
 CONF = {"driver": "driver.conf", "status_file": "status.json", "switch_file": "withdrawn.json", "interval_ms": 20, "timeout_ms": 500,
