@@ -213,7 +213,7 @@ int vip_map_set(int map, const struct vips *wanted, struct vip_map_change *chang
 		error = replace(map, &old, wanted, change, faults);
 		vips_free(&old);
 	}
-	file_unlock_folder(LOCK, held);
+	close(held); /* the folder stays: for the director, whose unit sees bpffs read-only */
 	return error;
 }
 

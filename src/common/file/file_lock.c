@@ -75,13 +75,14 @@ static int open_file(const char *name)
 static int open_folder(const char *name)
 {
 	struct stat info;
-	int fd;
+	int fd, error;
 
 	do { /* again if another process ends its lock in between */
-		if (mkdir(name, 0700) < 0 && errno != EEXIST)
-			return -errno;
+		error = mkdir(name, 0700) < 0 ? errno : 0;
+		if (error && error != EEXIST && error != EROFS)
+			return -error;
 		fd = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	} while (fd < 0 && errno == ENOENT);
+	} while (fd < 0 && errno == ENOENT && error != EROFS);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &info) == 0 && info.st_uid == geteuid() && !(info.st_mode & 077))

@@ -19,7 +19,10 @@
  */
 int file_lock(const char *path, unsigned wait_ms, char holder[FILE_LOCK_HOLDER_MAX]);
 
-/* The same for the folder `path` itself, where no file can be: on bpffs. Creates it; -EPERM: others may open it. */
+/*
+ * The same for the folder `path` itself, where no file can be: on bpffs. Creates it, unless bpffs is read-only, as a unit may see it. -EPERM:
+ * others may open it.
+ */
 int file_lock_folder(const char *path, unsigned wait_ms, char holder[FILE_LOCK_HOLDER_MAX]);
 
 /* Ends a lock before the process ends, and removes FILE.lock or the folder, unless it has something in it. */
