@@ -8,7 +8,7 @@
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 
-#include "program/capture_messages.h"
+#include "packet/capture_messages.h"
 
 #define DESCRIPTORS 2048
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "healthcheck/core/damper.h"
+#include "health/damper.h"
 
 #define DECISION_REASON_MAX 256
 

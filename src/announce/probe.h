@@ -7,7 +7,7 @@
 #define GLB_ANNOUNCE_PROBE_H
 
 #include "announce/config/announce_conf.h"
-#include "healthcheck/checks/echo.h"
+#include "health/echo.h"
 
 struct probe {
 	const struct announce_probe *conf;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "program/capture_messages.h"
+#include "packet/capture_messages.h"
 
 struct capture_client {
 	int fd;

@@ -21,7 +21,7 @@
 #include "cli/telemetry.h"
 #include "common/clock.h"
 #include "common/text.h"
-#include "program/capture_program.h"
+#include "packet/capture_program.h"
 
 enum { FILTER = TELEMETRY_OPTIONS, VERDICT, TABLE, COUNT, SECONDS, SNAPLEN, WRITE, FORCE };
 

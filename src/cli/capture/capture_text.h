@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "program/capture_messages.h"
+#include "packet/capture_messages.h"
 #include "table/table.h"
 
 /* The labels of the tables of one generation. */

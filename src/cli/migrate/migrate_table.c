@@ -8,7 +8,7 @@
 
 #include "cli/migrate/migrate.h"
 #include "common/text.h"
-#include "healthcheck/config/http_settings.h"
+#include "health/http_settings.h"
 #include "table/file/json/json_locate.h"
 #include "table/file/json/json_reader.h"
 #include "table/file/json/table_json.h"

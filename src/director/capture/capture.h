@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "program/capture_messages.h"
+#include "packet/capture_messages.h"
 
 struct capture;
 struct director;

@@ -16,7 +16,7 @@
 
 #include "common/clock.h"
 #include "common/text.h"
-#include "program/capture_program.h"
+#include "packet/capture_program.h"
 #include "worker/worker.h"
 
 _Static_assert(sizeof(struct capture_instruction) == sizeof(struct bpf_insn) &&

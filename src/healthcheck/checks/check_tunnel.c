@@ -11,7 +11,7 @@
 
 #include "common/net.h"
 #include "common/siphash.h"
-#include "healthcheck/checks/echo.h"
+#include "health/echo.h"
 #include "healthcheck/checks/error_result.h"
 #include "healthcheck/checks/probe.h"
 #include "program/sockaddr.h"

@@ -11,7 +11,7 @@
 
 #include "common/faults.h"
 #include "common/netaddr.h"
-#include "healthcheck/config/settings.h"
+#include "health/settings.h"
 #include "healthcheck/config/conf_command.h"
 #include "healthcheck/config/conf_http.h"
 

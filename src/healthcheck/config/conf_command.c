@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "conf/conf_argv.h"
-#include "healthcheck/config/settings.h"
+#include "health/settings.h"
 
 static void read_name(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {

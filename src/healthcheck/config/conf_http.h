@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#include "healthcheck/config/http_settings.h"
-#include "healthcheck/config/status_set.h"
+#include "health/http_settings.h"
+#include "health/status_set.h"
 
 /* Read-only, except for `users`. The strings are owned. */
 struct conf_http {

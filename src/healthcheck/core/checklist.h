@@ -8,11 +8,11 @@
 
 #include <jansson.h>
 
+#include "health/damper.h"
+#include "health/settings.h"
 #include "healthcheck/checks/check.h"
 #include "healthcheck/checks/probe.h"
-#include "healthcheck/config/settings.h"
 #include "healthcheck/config/conf.h"
-#include "healthcheck/core/damper.h"
 #include "healthcheck/core/scheduler.h"
 #include "table/file/table_document.h"
 

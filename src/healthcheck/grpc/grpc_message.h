@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "healthcheck/config/settings.h"
+#include "health/settings.h"
 
 /* Bytes: the prefix, a tag, a length of at most two bytes, and the name. */
 #define GRPC_REQUEST_MAX (5 + 1 + 2 + CHECK_GRPC_SERVICE_MAX)

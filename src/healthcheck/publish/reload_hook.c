@@ -15,9 +15,9 @@
 
 #include "common/file/file.h"
 #include "common/text.h"
-#include "program/child.h"
-#include "healthcheck/core/damper.h"
+#include "health/damper.h"
 #include "healthcheck/publish/reload_hook_child.h"
+#include "program/child.h"
 #include "program/log.h"
 
 const char *reload_hook_state_name(enum reload_hook_state state)

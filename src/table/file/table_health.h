@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "common/faults.h"
-#include "healthcheck/config/settings.h"
+#include "health/settings.h"
 
 /* Settings of one table. */
 struct table_health_table {

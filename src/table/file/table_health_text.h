@@ -3,7 +3,7 @@
 #ifndef GLB_TABLE_FILE_TABLE_HEALTH_TEXT_H
 #define GLB_TABLE_FILE_TABLE_HEALTH_TEXT_H
 
-#include "healthcheck/config/settings.h"
+#include "health/settings.h"
 
 /*
  * Returns "http 80 /status (host www.example.com, headers X-Token), gue 19523", or "none". `http` may be NULL: its

@@ -18,8 +18,8 @@
 #include <rte_mbuf.h>
 
 #include "packet/burst.h"
+#include "packet/capture_messages.h"
 #include "packet/steering.h"
-#include "program/capture_messages.h"
 #include "worker/tap/tap_ring.h"
 #include "worker/worker_shared.h"
 

@@ -3,7 +3,7 @@
 #ifndef GLB_TABLE_FILE_JSON_TABLE_JSON_HEALTH_H
 #define GLB_TABLE_FILE_JSON_TABLE_JSON_HEALTH_H
 
-#include "healthcheck/config/settings.h"
+#include "health/settings.h"
 #include "table/file/json/json_reader.h"
 #include "table/file/table_health.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/core/damper.h"
+#include "health/damper.h"
 
 #define BACKOFF_FIRST_MS 1000u
 #define BACKOFF_LAST_MS  60000u

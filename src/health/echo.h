@@ -3,8 +3,8 @@
  * Writes ICMP and ICMPv6 echo requests that are sent in a tunnel, and reads the replies. Pure. Packets are in network
  * byte order, struct echo is in host byte order.
  */
-#ifndef GLB_HEALTHCHECK_CHECKS_ECHO_H
-#define GLB_HEALTHCHECK_CHECKS_ECHO_H
+#ifndef GLB_HEALTH_ECHO_H
+#define GLB_HEALTH_ECHO_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/config/http_settings.h"
+#include "health/http_settings.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "common/text.h"
-#include "healthcheck/config/status_set.h"
+#include "health/status_set.h"
 
 static const char *const names[] = {
 #define X(symbol, name) name,

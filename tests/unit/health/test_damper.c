@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "healthcheck/config/status_set.h"
-#include "healthcheck/core/damper.h"
+#include "health/damper.h"
+#include "health/status_set.h"
 #include "vectors.h"
 
 /*

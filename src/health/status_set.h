@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A set of HTTP status codes, written "200-299,304". Pure. */
-#ifndef GLB_HEALTHCHECK_CONFIG_STATUS_SET_H
-#define GLB_HEALTHCHECK_CONFIG_STATUS_SET_H
+#ifndef GLB_HEALTH_STATUS_SET_H
+#define GLB_HEALTH_STATUS_SET_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,13 +3,13 @@
  * Turns results of probes into verdicts, and decides which changes of verdicts are written together. Pure: callers pass
  * the time, in milliseconds of clock_now_ms(). tests/model/damper.py is its twin.
  */
-#ifndef GLB_HEALTHCHECK_CORE_DAMPER_H
-#define GLB_HEALTHCHECK_CORE_DAMPER_H
+#ifndef GLB_HEALTH_DAMPER_H
+#define GLB_HEALTH_DAMPER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "healthcheck/config/settings.h"
+#include "health/settings.h"
 
 enum damper_verdict {
 	DAMPER_UNKNOWN, /* no result yet */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "program/capture_program.h"
+#include "packet/capture_program.h"
 
 #include <stdbool.h>
 #include <string.h>

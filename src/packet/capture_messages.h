@@ -5,8 +5,8 @@
  * CAPTURE_STARTED, sends CAPTURE_TABLES and CAPTURE_PACKETS, and at the end CAPTURE_ENDED. The client asks for the end with
  * shutdown(2) of its sending side.
  */
-#ifndef GLB_PROGRAM_CAPTURE_MESSAGES_H
-#define GLB_PROGRAM_CAPTURE_MESSAGES_H
+#ifndef GLB_PACKET_CAPTURE_MESSAGES_H
+#define GLB_PACKET_CAPTURE_MESSAGES_H
 
 #include <stdint.h>
 

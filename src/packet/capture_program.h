@@ -3,12 +3,12 @@
  * Checks the program of a capture's filter before workers run it with bpf_filter() of libpcap. bpf_validate() is not enough: in
  * user space it accepts jumps backwards, which may never end, and instructions at which bpf_filter() aborts. Pure.
  */
-#ifndef GLB_PROGRAM_CAPTURE_PROGRAM_H
-#define GLB_PROGRAM_CAPTURE_PROGRAM_H
+#ifndef GLB_PACKET_CAPTURE_PROGRAM_H
+#define GLB_PACKET_CAPTURE_PROGRAM_H
 
 #include <stdint.h>
 
-#include "program/capture_messages.h"
+#include "packet/capture_messages.h"
 
 /*
  * Returns NULL if the program has only known instructions, touches only its 16 words of memory, jumps only forward and not over its

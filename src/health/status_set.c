@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/config/status_set.h"
+#include "health/status_set.h"
 
 #include <string.h>
 

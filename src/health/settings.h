@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The users' settings of health checks, and their limits. Two readers fill these structs: the reader of
- * healthcheck.conf (healthcheck/config) and the reader of the JSON table (table/file/table_json_health). Plain data;
- * does not depend on the rest of the daemon.
+ * healthcheck.conf (healthcheck/config) and the reader of the JSON table (table/file/table_json_health). Plain
+ * data.
  */
-#ifndef GLB_HEALTHCHECK_CONFIG_SETTINGS_H
-#define GLB_HEALTHCHECK_CONFIG_SETTINGS_H
+#ifndef GLB_HEALTH_SETTINGS_H
+#define GLB_HEALTH_SETTINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "healthcheck/config/http_settings.h"
+#include "health/http_settings.h"
 
 #define CHECK_INTERVAL_MS_MIN 10
 #define CHECK_TIMEOUT_MS_MIN  1

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "common/net.h"
-#include "healthcheck/checks/echo.h"
+#include "health/echo.h"
 
 static const struct echo request = {.identifier = 0x1234, .sequence = 0x5678, .nonce = "fifteen bytes.."};
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <pcap/pcap.h>
 
-#include "program/capture_program.h"
+#include "packet/capture_program.h"
 
 #define RETURN                       \
 	{                            \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/checks/echo.h"
+#include "health/echo.h"
 
 #include <string.h>
 
