@@ -54,7 +54,7 @@ static const char *last_line(char *output)
 }
 
 /* Runs the command, and explains a failure. Returns what run_program() returns. */
-static int run(char *const argv[], const char *input, unsigned timeout_ms, char *output, size_t size,
+static int driver_run(char *const argv[], const char *input, unsigned timeout_ms, char *output, size_t size,
 	char error[DRIVER_ERROR_MAX])
 {
 	int code = run_program(argv, input, timeout_ms, output, size);
@@ -131,7 +131,7 @@ static bool set_by_command(
 	int code = -ENOMEM;
 
 	if (argv)
-		code = run(argv, NULL, conf->timeout_ms, output, sizeof(output), error);
+		code = driver_run(argv, NULL, conf->timeout_ms, output, sizeof(output), error);
 	else
 		snprintf(error, DRIVER_ERROR_MAX, "out of memory");
 	free_arguments(argv);
@@ -150,7 +150,7 @@ char *driver_check(const struct driver_conf *conf, char error[DRIVER_ERROR_MAX])
 
 	if (!output)
 		snprintf(error, DRIVER_ERROR_MAX, "out of memory");
-	else if (run(conf->check, NULL, conf->timeout_ms, output, CHECK_OUTPUT_MAX, error) == 0) {
+	else if (driver_run(conf->check, NULL, conf->timeout_ms, output, CHECK_OUTPUT_MAX, error) == 0) {
 		if (strlen(output) < CHECK_OUTPUT_MAX - 1)
 			return output;
 		snprintf(error, DRIVER_ERROR_MAX, "%s printed more than 4 MiB: write a check that prints the VIPs only",
@@ -220,7 +220,7 @@ bool driver_set_batch(const struct driver_conf *conf, const struct netprefix *pr
 		lines = write_lines(line, prefixes, count, before, announce);
 	if (lines && *lines) {
 		/* Its exit code does not tell which lines failed. */
-		ended = run(conf->batch, lines, conf->timeout_ms, output, sizeof(output), error) >= 0;
+		ended = driver_run(conf->batch, lines, conf->timeout_ms, output, sizeof(output), error) >= 0;
 		if (!find_announced(conf, prefixes, count, done, unused))
 			memcpy(done, before, count * sizeof(*done));
 		for (size_t i = 0; i < count; i++)

@@ -50,7 +50,7 @@ static bool lock(const struct announce_conf *conf)
 	return false;
 }
 
-static int run(const struct command_args *args)
+static int run_daemon(const struct command_args *args)
 {
 	const char *path = commands_path(args);
 	struct faults faults = {0};
@@ -86,7 +86,7 @@ static int check(const struct command_args *args)
 
 const struct command run_command = {
 	.name = "run",
-	.run = run,
+	.run = run_daemon,
 	.operands = "",
 	.summary = "Announce the VIPs while the director forwards, until SIGTERM",
 	.options = options,

@@ -130,7 +130,7 @@ static int use_kept(const char *path, struct settings *settings)
 	return error;
 }
 
-static int run(const struct command_args *args)
+static int release_run(const struct command_args *args)
 {
 	struct faults faults = {0};
 	struct settings settings;
@@ -155,7 +155,7 @@ static int run(const struct command_args *args)
 
 const struct command release_command = {
 	.name = "release",
-	.run = run,
+	.run = release_run,
 	.operands = "",
 	.summary = "Withdraw what a glb-announce that was killed has left announced, unless fail is \"static\"",
 	.options = options,

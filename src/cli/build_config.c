@@ -83,7 +83,7 @@ int cli_build_config(const char *from, const char *to)
 	return build_file(from, to, NULL, false, false, true);
 }
 
-static int run(const struct command_args *args)
+static int build_config_run(const struct command_args *args)
 {
 	return build_file(args->operands[0], args->operands[1], args->options[FORMAT], args->options[FORCE],
 		args->options[VERBOSE], false);
@@ -91,7 +91,7 @@ static int run(const struct command_args *args)
 
 const struct command build_config_command = {
 	.name = "build-config",
-	.run = run,
+	.run = build_config_run,
 	.operands = "SRC.json DST.bin",
 	.min_operands = 2,
 	.max_operands = 2,

@@ -157,7 +157,7 @@ static void finish(const struct decode *decode)
 	json_decref(counts);
 }
 
-static int run(const struct command_args *args)
+static int decode_run(const struct command_args *args)
 {
 	struct pcap_pkthdr *header;
 	const uint8_t *frame;
@@ -191,7 +191,7 @@ static int run(const struct command_args *args)
 
 const struct command decode_command = {
 	.name = "decode",
-	.run = run,
+	.run = decode_run,
 	.operands = "IN.pcap",
 	.min_operands = 1,
 	.max_operands = 1,

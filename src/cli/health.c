@@ -78,7 +78,7 @@ static int code_of(const json_t *reply)
 	return strcmp(state, "degraded") == 0 ? CLI_HEALTH_DEGRADED : CLI_HEALTH_BAD;
 }
 
-static int run(const struct command_args *args)
+static int health_run(const struct command_args *args)
 {
 	json_t *reply;
 	int code;
@@ -97,7 +97,7 @@ static int run(const struct command_args *args)
 
 const struct command health_command = {
 	.name = "health",
-	.run = run,
+	.run = health_run,
 	.operands = "",
 	.summary = "Print whether a running director can forward, and what is wrong",
 	.options = options,

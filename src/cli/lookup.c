@@ -253,7 +253,7 @@ static int run_live(const struct command_args *args)
 	return live_lookup(args, lookup.protocol, &lookup.source, &lookup.destination, args->options[JSON]);
 }
 
-static int run(const struct command_args *args)
+static int lookup_run(const struct command_args *args)
 {
 	struct lookup *lookup;
 	struct explainer explainer;
@@ -290,7 +290,7 @@ static int run(const struct command_args *args)
 
 const struct command lookup_command = {
 	.name = "lookup",
-	.run = run,
+	.run = lookup_run,
 	.operands = "[TABLE] SRC[:PORT] DST[:PORT]",
 	.min_operands = 2,
 	.max_operands = 3,

@@ -39,14 +39,14 @@ int cli_reload(const struct command_args *args)
 	return reload(args, false, false);
 }
 
-static int run(const struct command_args *args)
+static int reload_run(const struct command_args *args)
 {
 	return reload(args, args->options[JSON], args->options[FORCE]);
 }
 
 const struct command reload_command = {
 	.name = "reload",
-	.run = run,
+	.run = reload_run,
 	.operands = "",
 	.summary = "Make a running director load its table again",
 	.options = options,

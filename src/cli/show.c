@@ -275,7 +275,7 @@ static int show(const char *path, const struct table_set *set, const struct tabl
 	return COMMAND_OK;
 }
 
-static int run(const struct command_args *args)
+static int show_run(const struct command_args *args)
 {
 	const char *path = args->operands[0], *name = args->options[TABLE];
 	uint32_t version, first = 0;
@@ -301,7 +301,7 @@ static int run(const struct command_args *args)
 
 const struct command show_command = {
 	.name = "show",
-	.run = run,
+	.run = show_run,
 	.operands = "[TABLE]",
 	.max_operands = 1,
 	.summary = "Print a table's binds, and each backend's share of the rows",

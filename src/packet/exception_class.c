@@ -36,7 +36,7 @@ struct packet {
 	bool from_link; /* only a host on the link can have sent it */
 };
 
-static enum exception_class routing(const struct packet *packet)
+static enum exception_class exception_class_routing(const struct packet *packet)
 {
 	return packet->from_link ? EXCEPTION_LINK : EXCEPTION_ROUTING;
 }
@@ -51,10 +51,10 @@ static enum exception_class classify_ports(const struct packet *packet)
 	source = load_be16(ports);
 	destination = load_be16(ports + 2);
 	if (packet->protocol == IPPROTO_TCP)
-		return source == PORT_BGP || destination == PORT_BGP ? routing(packet) : EXCEPTION_OTHER;
+		return source == PORT_BGP || destination == PORT_BGP ? exception_class_routing(packet) : EXCEPTION_OTHER;
 	return destination == PORT_BFD || destination == PORT_BFD_ECHO || destination == PORT_BFD_MULTIHOP ||
 			       destination == PORT_BFD_LAG
-		       ? routing(packet)
+		       ? exception_class_routing(packet)
 		       : EXCEPTION_OTHER;
 }
 
@@ -78,7 +78,7 @@ static enum exception_class classify_ip(const struct packet *packet)
 	switch (packet->protocol) {
 	case PROTOCOL_OSPF:
 	case PROTOCOL_VRRP:
-		return routing(packet);
+		return exception_class_routing(packet);
 	case IPPROTO_TCP:
 	case IPPROTO_UDP:
 		return classify_ports(packet);

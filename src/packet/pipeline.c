@@ -41,7 +41,7 @@ static void prefetch_chain(const uint8_t *frame)
 }
 
 /* Prefetches of each packet what prefetch_packets() did not, while the packet before it is parsed. */
-static void parse(const struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
+static void pipeline_parse(const struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
 {
 	uint64_t later = lanes;
 
@@ -125,7 +125,7 @@ static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t l
 	}
 }
 
-static void emit(struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
+static void pipeline_emit(struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
 {
 	BURST_EACH (lane, lanes) {
 		burst->out[lane] = NULL;
@@ -206,7 +206,7 @@ static uint64_t parse_and_classify(const struct pipeline *pipeline, struct burst
 	uint64_t forwarded = 0;
 
 	burst->parsed |= lanes;
-	parse(pipeline, burst, lanes);
+	pipeline_parse(pipeline, burst, lanes);
 	steer_classify(burst, lanes, pipeline->routes, pipeline->steering);
 	recognise_underlay(pipeline, burst, lanes);
 	BURST_EACH (lane, lanes)
@@ -253,7 +253,7 @@ static void run_stages(struct pipeline *pipeline, struct burst *burst)
 	if (lanes != parsed)
 		lanes = parsed | parse_rest(pipeline, burst, lanes & ~parsed);
 	steer_find_hops(burst, lanes, pipeline->routes, pipeline->steering);
-	emit(pipeline, burst, lanes);
+	pipeline_emit(pipeline, burst, lanes);
 }
 
 void pipeline_run(struct pipeline *pipeline, struct burst *burst)

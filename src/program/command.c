@@ -186,7 +186,7 @@ static bool parse(const struct command *command, int argc, char **argv, struct c
 	return false;
 }
 
-static int run(const struct command_program *program, const struct command *command, int argc, char **argv)
+static int command_run(const struct command_program *program, const struct command *command, int argc, char **argv)
 {
 	struct command_args args;
 	int code;
@@ -222,7 +222,7 @@ static int dispatch(const struct command_program *program, int argc, char **argv
 		return command_complete_program(program, argc - 2, argv + 2);
 	for (size_t i = 0; i < program->count; i++)
 		if (strcmp(name, program->commands[i]->name) == 0)
-			return run(program, program->commands[i], argc - 1, argv + 1);
+			return command_run(program, program->commands[i], argc - 1, argv + 1);
 	return refuse_subcommand(program, name);
 }
 

@@ -113,7 +113,7 @@ static int error_of(int status)
 	return WEXITSTATUS(status) ? -EIO : 0;
 }
 
-static int run(char *const words[], bool both, char **text, size_t *size)
+static int output_of_run(char *const words[], bool both, char **text, size_t *size)
 {
 	uint64_t end = clock_now_ns() + OUTPUT_OF_TIMEOUT_S * CLOCK_NS_PER_S;
 	int ends[2], error, status = 0;
@@ -146,12 +146,12 @@ static int run(char *const words[], bool both, char **text, size_t *size)
 
 int output_of(char *const words[], char **text, size_t *size)
 {
-	return run(words, false, text, size);
+	return output_of_run(words, false, text, size);
 }
 
 int output_of_both(char *const words[], char **text, size_t *size)
 {
-	return run(words, true, text, size);
+	return output_of_run(words, true, text, size);
 }
 
 _Static_assert(OUTPUT_OF_TIMEOUT_S == 20 && OUTPUT_OF_MAX == 256 << 20, "as the texts say");

@@ -133,7 +133,7 @@ static int32_t last_gap(struct sweep *sweep, size_t at, size_t low, size_t high,
 	return left > right ? left : right;
 }
 
-static void run(struct sweep *sweep)
+static void table_bind_ports_run(struct sweep *sweep)
 {
 	struct node *root = &sweep->nodes[1];
 	size_t count = 2 * sweep->new_count + sweep->old_count;
@@ -232,7 +232,7 @@ int table_bind_ports_lost(const struct table_set *old, const struct table_set *n
 		collect(&sweep, old, &count);
 		sort_edges(&sweep);
 		plan_events(&sweep, all);
-		run(&sweep);
+		table_bind_ports_run(&sweep);
 		error = 0;
 	}
 	free(sweep.edges);

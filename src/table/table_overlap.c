@@ -147,7 +147,7 @@ static void open_bind(struct sweep *sweep, uint32_t at)
 		tree_set(sweep->highest, sweep->leaves, at, rank + 1);
 }
 
-static void run(struct sweep *sweep)
+static void table_overlap_run(struct sweep *sweep)
 {
 	/* An event is a number that sorts by port, then opening before closing, then position. */
 	for (uint32_t at = 0; at < sweep->count; at++) {
@@ -244,7 +244,7 @@ int table_overlaps(const struct table_set *set, struct table_overlap **overlaps,
 	if (*overlaps && sweep_alloc(&sweep, binds)) {
 		collect_items(&sweep, set);
 		find_groups(&sweep);
-		run(&sweep);
+		table_overlap_run(&sweep);
 		*count = list_overlaps(&sweep, *overlaps);
 		sweep_free(&sweep);
 		return 0;

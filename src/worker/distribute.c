@@ -43,7 +43,7 @@ bool distribute_ready(struct distributor *distributor, const struct queue *in, u
 	return waiting >= descriptors / 2;
 }
 
-static void enqueue(struct distributor *distributor, struct distribute_share *share, struct counters *counters)
+static void distribute_enqueue(struct distributor *distributor, struct distribute_share *share, struct counters *counters)
 {
 	unsigned room;
 	uint16_t sent = (uint16_t)rte_ring_sp_enqueue_burst(share->ring.ring, (void **)share->mbufs, share->count, &room);
@@ -73,6 +73,6 @@ struct distribute_share *distribute_burst(
 	}
 	for (uint16_t i = 0; i < distributor->ring_count; i++)
 		if (distributor->shares[i].count)
-			enqueue(distributor, &distributor->shares[i], counters);
+			distribute_enqueue(distributor, &distributor->shares[i], counters);
 	return distributor->share_count > distributor->ring_count ? &distributor->shares[distributor->ring_count] : NULL;
 }

@@ -6,7 +6,7 @@
 #include "common/net.h"
 
 /* Folds the 128-bit product. The constants, digits of pi, keep a zero on one side from cancelling the other side. */
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t distribute_hash_mix(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)(a ^ 0x243f6a8885a308d3) * (b ^ 0x13198a2e03707345);
 
@@ -14,7 +14,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
 }
 
 /* Returns both ports as one number, or 0 if the packet has none at `offset`. */
-static uint32_t ports(const uint8_t *frame, uint32_t readable, uint32_t offset, uint8_t protocol)
+static uint32_t distribute_hash_ports(const uint8_t *frame, uint32_t readable, uint32_t offset, uint8_t protocol)
 {
 	bool has_ports = protocol == IPPROTO_TCP || protocol == IPPROTO_UDP;
 
@@ -27,16 +27,18 @@ static uint64_t hash_ipv4(const uint8_t *frame, uint32_t readable, uint32_t offs
 	uint32_t header_size = 4u * (ip[0] & 0xf);
 	bool fragment = load_be16(ip + 6) & NET_IS_FRAGMENT;
 
-	return mix(load_le64(ip + 12), seed ^ (fragment ? 0 : ports(frame, readable, offset + header_size, ip[9])));
+	return distribute_hash_mix(load_le64(ip + 12),
+		seed ^ (fragment ? 0 : distribute_hash_ports(frame, readable, offset + header_size, ip[9])));
 }
 
 static uint64_t hash_ipv6(const uint8_t *frame, uint32_t readable, uint32_t offset, uint64_t seed)
 {
 	const uint8_t *ip = frame + offset;
-	uint64_t addresses =
-		mix(load_le64(ip + 8), load_le64(ip + 16) ^ seed) ^ mix(load_le64(ip + 24) ^ seed, load_le64(ip + 32));
+	uint64_t addresses = distribute_hash_mix(load_le64(ip + 8), load_le64(ip + 16) ^ seed) ^
+			     distribute_hash_mix(load_le64(ip + 24) ^ seed, load_le64(ip + 32));
 
-	return mix(addresses, seed ^ ports(frame, readable, offset + NET_IPV6_SIZE, ip[6]));
+	return distribute_hash_mix(
+		addresses, seed ^ distribute_hash_ports(frame, readable, offset + NET_IPV6_SIZE, ip[6]));
 }
 
 uint32_t distribute_hash(const uint8_t *frame, uint32_t readable, uint64_t seed)

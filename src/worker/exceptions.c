@@ -10,7 +10,7 @@ enum {
 	BURSTS_PER_SECOND = 10, /* or this part of the rate */
 };
 
-static struct shared_bucket limit(uint32_t rate, uint64_t second)
+static struct shared_bucket exceptions_limit(uint32_t rate, uint64_t second)
 {
 	uint32_t burst = rate / BURSTS_PER_SECOND;
 
@@ -23,8 +23,8 @@ struct exception_limits exceptions_limits(uint32_t control, uint32_t other, uint
 
 	/* Rounded up, so that a low limit shuts no class. */
 	for (unsigned i = 0; i < EXCEPTION_OTHER; i++)
-		limits.buckets[i] = limit((control + EXCEPTION_OTHER - 1) / EXCEPTION_OTHER, second);
-	limits.buckets[EXCEPTION_OTHER] = limit(other, second);
+		limits.buckets[i] = exceptions_limit((control + EXCEPTION_OTHER - 1) / EXCEPTION_OTHER, second);
+	limits.buckets[EXCEPTION_OTHER] = exceptions_limit(other, second);
 	return limits;
 }
 
@@ -43,7 +43,7 @@ static void count_limited(const uint16_t limited[EXCEPTION_CLASSES], uint16_t su
 	counters_add(&counters->exception_limited_other, limited[EXCEPTION_OTHER]);
 }
 
-static void sort(struct exceptions *exceptions, struct counters *counters)
+static void exceptions_sort(struct exceptions *exceptions, struct counters *counters)
 {
 	uint16_t limited[EXCEPTION_CLASSES] = {0}, dropped = 0;
 	uint64_t now = rte_rdtsc();
@@ -71,7 +71,7 @@ static void sort(struct exceptions *exceptions, struct counters *counters)
 void exceptions_send(struct exceptions *exceptions, const struct queue *queue, struct counters *counters)
 {
 	if (exceptions->count)
-		sort(exceptions, counters);
+		exceptions_sort(exceptions, counters);
 	transmit_exceptions(queue, &exceptions->control, counters);
 	transmit_exceptions(queue, &exceptions->other, counters);
 }

@@ -30,7 +30,7 @@ struct rte_mbuf *mbuf_make_writable(struct rte_mbuf *mbuf, struct rte_mempool *p
 }
 
 /* Keeps the first `size` bytes and frees the segments that have none of them. */
-static void cut(struct rte_mbuf *mbuf, uint32_t size)
+static void mbuf_cut(struct rte_mbuf *mbuf, uint32_t size)
 {
 	struct rte_mbuf *segment = mbuf;
 	uint32_t left = size;
@@ -55,6 +55,6 @@ bool mbuf_commit_chain(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size,
 	mbuf->ol_flags = 0;
 	mbuf->data_len = (uint16_t)(mbuf->data_len + mbuf->data_off - offset);
 	mbuf->data_off = offset;
-	cut(mbuf, size);
+	mbuf_cut(mbuf, size);
 	return mbuf->nb_segs == 1 || segments_allowed;
 }

@@ -13,7 +13,7 @@ void poll_gaps_begin(struct poll_gaps *gaps, uint64_t now, uint64_t polls, uint6
 	gaps->scale = (UINT64_C(1000000) << POLL_GAPS_SHIFT) / hz;
 }
 
-static void add(uint64_t *to, uint64_t value)
+static void poll_gaps_add(uint64_t *to, uint64_t value)
 {
 	__atomic_store_n(to, *to + value, __ATOMIC_RELAXED);
 }
@@ -25,9 +25,9 @@ void poll_gaps_take(struct poll_gaps *gaps, uint64_t now, uint64_t polls, uint32
 	/* All iterations between two readings received packets, because one without packets is followed by a reading. */
 	bool busy = gaps->before || packets || polls - gaps->polls > 1;
 
-	add(&gaps->ticks, gap);
-	add(&gaps->busy_ticks, busy ? gap : 0);
-	add(&gaps->counts[bucket < POLL_GAPS_BOUNDS ? bucket : POLL_GAPS_BOUNDS], 1);
+	poll_gaps_add(&gaps->ticks, gap);
+	poll_gaps_add(&gaps->busy_ticks, busy ? gap : 0);
+	poll_gaps_add(&gaps->counts[bucket < POLL_GAPS_BOUNDS ? bucket : POLL_GAPS_BOUNDS], 1);
 	gaps->last = now;
 	gaps->polls = polls;
 	gaps->before = packets;

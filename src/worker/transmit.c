@@ -34,7 +34,7 @@ static uint16_t send_to_ring(const struct queue *queue, struct rte_mbuf **mbufs,
 	return sent;
 }
 
-static void mark(struct rte_mbuf *mbuf, struct outcome outcome)
+static void transmit_mark(struct rte_mbuf *mbuf, struct outcome outcome)
 {
 	mbuf->hash.usr = outcome.verdict | (uint32_t)outcome.class << 8;
 }
@@ -42,7 +42,7 @@ static void mark(struct rte_mbuf *mbuf, struct outcome outcome)
 static uint16_t hand_over(const struct queue *queue, struct outbox *outbox)
 {
 	for (uint16_t i = 0; i < outbox->count; i++)
-		mark(outbox->mbufs[i], outbox->outcomes[i]);
+		transmit_mark(outbox->mbufs[i], outbox->outcomes[i]);
 	if (WATCHES && unlikely(outbox->tap))
 		tap_mark(outbox->tap, outbox->mbufs, outbox->count);
 	return send_to_ring(queue, outbox->mbufs, outbox->count);
@@ -100,7 +100,7 @@ static void count_unsent(const struct queue *queue, const struct outbox *outbox,
 	}
 }
 
-static void empty(struct outbox *outbox)
+static void transmit_empty(struct outbox *outbox)
 {
 	outbox->count = 0;
 	outbox->verdicts_differ = false;
@@ -122,7 +122,7 @@ uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct count
 		count_unsent(queue, outbox, i, counters);
 	if (unlikely(sent < outbox->count))
 		rte_pktmbuf_free_bulk(outbox->mbufs + sent, outbox->count - sent);
-	empty(outbox);
+	transmit_empty(outbox);
 	return sent;
 }
 
@@ -133,7 +133,7 @@ uint16_t transmit_forwarded(
 
 	if (queue->ring) {
 		for (uint16_t i = 0; i < count; i++)
-			mark(mbufs[i], (struct outcome){.verdict = VERDICT_FORWARDED});
+			transmit_mark(mbufs[i], (struct outcome){.verdict = VERDICT_FORWARDED});
 		sent = send_to_ring(queue, mbufs, count);
 	} else {
 		sent = send_to_port(queue, mbufs, count);
@@ -223,5 +223,5 @@ void transmit_exceptions(const struct queue *queue, struct outbox *outbox, struc
 	sum = count_passed(passed, counters);
 	counters_add(&counters->verdicts[VERDICT_EXCEPTION], sum);
 	counters_add(&counters->verdicts[VERDICT_DROP_EXCEPTION_FULL], outbox->count - sum);
-	empty(outbox);
+	transmit_empty(outbox);
 }

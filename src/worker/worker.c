@@ -24,7 +24,7 @@
 /* There are two copies of steer_with(). Without this, gcc would call the functions with which it shares its steps. */
 #define INLINE static inline __attribute__((always_inline))
 
-static void drop(struct worker *worker, struct rte_mbuf *mbuf, uint8_t verdict)
+static void worker_drop(struct worker *worker, struct rte_mbuf *mbuf, uint8_t verdict)
 {
 	counters_add(&worker->counters.verdicts[verdict], 1);
 	rte_pktmbuf_free(mbuf);
@@ -49,7 +49,7 @@ static uint16_t load_with_copies(
 				if (worker->tap)
 					tap_single(worker->tap, mbufs[i], VERDICT_DROP_NO_BUFFER, mbufs[i]->port,
 						CAPTURE_NO_PORT);
-				drop(worker, mbufs[i], VERDICT_DROP_NO_BUFFER);
+				worker_drop(worker, mbufs[i], VERDICT_DROP_NO_BUFFER);
 				continue;
 			}
 		}
@@ -107,7 +107,7 @@ INLINE void finish_lane(struct worker *worker, const struct flow_path *path, con
 			outbox_put(&worker->outbox, mbuf, verdict, 0);
 		} else {
 			burst->verdict[lane] = VERDICT_DROP_NO_BUFFER; /* for the tap */
-			drop(worker, mbuf, VERDICT_DROP_NO_BUFFER);
+			worker_drop(worker, mbuf, VERDICT_DROP_NO_BUFFER);
 		}
 	} else if (verdict == VERDICT_EXCEPTION) {
 		mbuf->ol_flags = 0; /* the flags of the receiving driver */
@@ -121,7 +121,7 @@ INLINE void finish_lane(struct worker *worker, const struct flow_path *path, con
 			counters_add(&count_rows_of(&live->counts.backends, BACKEND_NO_NEXT_HOP,
 					     worker->index)[burst->backend[lane]],
 				1);
-		drop(worker, mbuf, verdict);
+		worker_drop(worker, mbuf, verdict);
 	}
 }
 
@@ -233,7 +233,7 @@ static __attribute__((noinline, cold)) void steer_tapped(struct worker *worker, 
 	steer_with(worker->tap, worker, path, live, mbufs, count);
 }
 
-static void steer(struct worker *worker, const struct flow_path *path, const struct live_table *live,
+static void worker_steer(struct worker *worker, const struct flow_path *path, const struct live_table *live,
 	struct rte_mbuf **mbufs, uint16_t count)
 {
 	if (WATCHES && unlikely(worker->tap))
@@ -242,7 +242,7 @@ static void steer(struct worker *worker, const struct flow_path *path, const str
 		steer_with(NULL, worker, path, live, mbufs, count);
 }
 
-static void collect(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
+static void worker_collect(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
 {
 	for (uint16_t i = 0; i < count; i++) {
 		struct outcome outcome = transmit_outcome(mbufs[i]);
@@ -321,7 +321,7 @@ static void steer_family(
 	uint16_t count = RTE_MIN(batch->count, QUEUE_BURST);
 
 	if (count)
-		steer(worker, path, live, batch->mbufs, count);
+		worker_steer(worker, path, live, batch->mbufs, count);
 	batch->count -= count;
 	batch->waited = 0;
 	memcpy(batch->mbufs, batch->mbufs + QUEUE_BURST, batch->count * sizeof(*batch->mbufs));
@@ -348,7 +348,7 @@ static void steer_families(struct worker *worker, struct flow_path *path, const 
 	path->split_left -= path->split_left > 0;
 	if (split || !current->count)
 		return;
-	steer(worker, path, live, current->mbufs, current->count);
+	worker_steer(worker, path, live, current->mbufs, current->count);
 	if (worker->burst.mixed)
 		path->split_left = SPLIT_ITERATIONS;
 }
@@ -363,7 +363,7 @@ static void distribute_current(struct worker *worker, struct flow_path *path, co
 	if (!own)
 		return;
 	if (own->count)
-		steer(worker, path, live, own->mbufs, own->count);
+		worker_steer(worker, path, live, own->mbufs, own->count);
 	own->count = 0;
 }
 
@@ -402,7 +402,7 @@ uint16_t flow_path_run(struct worker *worker, struct flow_path *path, const stru
 		return run_ahead(worker, path, live, false);
 	count = queue_receive(&path->in, mbufs, QUEUE_BURST);
 	if (count && path->kind == FLOW_PATH_COLLECT)
-		collect(worker, path, mbufs, count);
+		worker_collect(worker, path, mbufs, count);
 	else if (count)
 		return_packets(worker, path, mbufs, count);
 	return count;

@@ -136,7 +136,7 @@ static void follow_orders(struct worker *worker, uint16_t orders)
 	idle_disarm(&worker->idle);
 }
 
-static void iterate(struct worker *worker)
+static void worker_loop_iterate(struct worker *worker)
 {
 	uint32_t count = run_paths(worker);
 
@@ -147,7 +147,7 @@ static void iterate(struct worker *worker)
 }
 
 /* Frees and counts what a path on a parked port holds, because nobody may send it. */
-static void discard(struct worker *worker, struct flow_path *path)
+static void worker_loop_discard(struct worker *worker, struct flow_path *path)
 {
 	struct rx_burst *burst = &path->bursts[path->current];
 	struct rte_mbuf *mbufs[QUEUE_BURST];
@@ -188,7 +188,7 @@ static bool drain_once(struct worker *worker, enum drain_phase phase)
 		struct flow_path *path = &worker->paths[i];
 
 		if (i >= worker->active_count)
-			discard(worker, path);
+			worker_loop_discard(worker, path);
 		else if (path->in.ring)
 			flow_path_run(worker, path, live);
 		else if (path->kind != FLOW_PATH_RETURN)
@@ -204,7 +204,7 @@ static bool drain_once(struct worker *worker, enum drain_phase phase)
  * ends a phase while another may still fill a ring that must be empty after it. A worker that hangs cannot hold up
  * the others for longer than DRAIN_LIMIT_MS.
  */
-static void drain(struct worker *worker)
+static void worker_loop_drain(struct worker *worker)
 {
 	struct worker_drain *all = worker->shared->drain;
 	uint64_t end = rte_rdtsc() + rte_get_tsc_hz() / 1000 * DRAIN_LIMIT_MS;
@@ -238,10 +238,10 @@ int worker_run(void *argument)
 			break;
 		follow_orders(worker, orders);
 		while (worker_shared_orders(shared) == worker->orders)
-			iterate(worker);
+			worker_loop_iterate(worker);
 	}
 	follow_orders(worker, worker_shared_orders(shared));
-	drain(worker);
+	worker_loop_drain(worker);
 	rte_rcu_qsbr_thread_offline(shared->qsbr, worker->index);
 	rte_rcu_qsbr_thread_unregister(shared->qsbr, worker->index);
 	return 0;

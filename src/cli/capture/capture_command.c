@@ -440,7 +440,7 @@ static int run_capture(struct capture *capture, const char *prefix, unsigned tim
 	return receive_all(capture);
 }
 
-static int run(const struct command_args *args)
+static int capture_command_run(const struct command_args *args)
 {
 	const char *prefix = args->options[TELEMETRY_FILE_PREFIX], *wait = args->options[TELEMETRY_TIMEOUT];
 	struct capture *capture;
@@ -470,7 +470,7 @@ static int run(const struct command_args *args)
 
 const struct command capture_command = {
 	.name = "capture",
-	.run = run,
+	.run = capture_command_run,
 	.operands = "",
 	.summary = "Show packets of a running director with their verdicts, or write them to a file",
 	.options = options,

@@ -325,7 +325,7 @@ static int check_usage(const struct command_args *args, enum check_kind *kind)
 	return COMMAND_OK;
 }
 
-static int run(const struct command_args *args)
+static int check_run(const struct command_args *args)
 {
 	struct results results = {0};
 	enum check_kind kind;
@@ -349,7 +349,7 @@ static int run(const struct command_args *args)
 
 const struct command check_command = {
 	.name = "check",
-	.run = run,
+	.run = check_run,
 	.operands = "[FILE...]",
 	.max_operands = COMMAND_ANY_OPERANDS,
 	.summary = "Validate tables and configurations, the installed ones by default",

@@ -170,7 +170,7 @@ static bool get_percent(const struct command_args *args, unsigned option, double
 	return false;
 }
 
-static int run(const struct command_args *args)
+static int diff_run(const struct command_args *args)
 {
 	struct run run = {.args = args, .steps = json_array()};
 	double max_broken = 0.0, max_skew = 100.0;
@@ -187,7 +187,7 @@ static int run(const struct command_args *args)
 
 const struct command diff_command = {
 	.name = "diff",
-	.run = run,
+	.run = diff_run,
 	.operands = "TABLE TABLE...",
 	.min_operands = 2,
 	.max_operands = COMMAND_ANY_OPERANDS,

@@ -103,7 +103,7 @@ static const char *misuse(const struct command_args *args)
 	return NULL;
 }
 
-static int run(const struct command_args *args)
+static int doctor_run(const struct command_args *args)
 {
 	const char *root = args->options[ROOT] ? args->options[ROOT] : "";
 	const char *wrong = misuse(args);
@@ -122,7 +122,7 @@ static int run(const struct command_args *args)
 
 const struct command doctor_command = {
 	.name = "doctor",
-	.run = run,
+	.run = doctor_run,
 	.operands = "[HOST...]",
 	.max_operands = COMMAND_ANY_OPERANDS,
 	.summary = "Say what on this host would lose packets or stall a director, and how to mend it",

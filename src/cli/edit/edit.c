@@ -138,7 +138,7 @@ static int check_usage(const struct command_args *args)
 	return edit_check_operands(verb, args->operands + 2, args->count - 2, args->options);
 }
 
-static int run(const struct command_args *args)
+static int edit_run(const struct command_args *args)
 {
 	struct edit edit = {
 		.operands = args->operands + 2,
@@ -163,7 +163,7 @@ static int run(const struct command_args *args)
 
 const struct command edit_command = {
 	.name = "edit",
-	.run = run,
+	.run = edit_run,
 	.operands = "TABLE.json VERB WORD...",
 	.min_operands = 2,
 	.max_operands = COMMAND_ANY_OPERANDS,

@@ -332,7 +332,7 @@ static void print_next(const char *table, const char *conf)
 	printf("later, to change the table:\n  glb-director-cli edit --help\n");
 }
 
-static int run(const struct command_args *args)
+static int new_run(const struct command_args *args)
 {
 	const char *folder = args->options[DIR] ? args->options[DIR] : "";
 	const char *slash = *folder && folder[strlen(folder) - 1] != '/' ? "/" : "";
@@ -369,7 +369,7 @@ static int run(const struct command_args *args)
 
 const struct command new_command = {
 	.name = "new",
-	.run = run,
+	.run = new_run,
 	.operands = "",
 	.summary = "Write a first table and director.conf, with new keys",
 	.options = options,

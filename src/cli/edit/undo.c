@@ -29,7 +29,7 @@ static bool take_back(struct change *change)
 	return false;
 }
 
-static int run(const struct command_args *args)
+static int undo_run(const struct command_args *args)
 {
 	struct change change;
 	int code = COMMAND_FAILED;
@@ -42,7 +42,7 @@ static int run(const struct command_args *args)
 
 const struct command undo_command = {
 	.name = "undo",
-	.run = run,
+	.run = undo_run,
 	.operands = "TABLE.json",
 	.min_operands = 1,
 	.max_operands = 1,

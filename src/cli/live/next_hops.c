@@ -174,7 +174,7 @@ static void print_set(const json_t *set)
 	json_array_foreach(without, i, item) printf("%-15s  %s\n", snapshot_text(item, "ip"), snapshot_text(item, "why"));
 }
 
-static int run(const struct command_args *args)
+static int next_hops_run(const struct command_args *args)
 {
 	const json_t *set;
 	json_t *result;
@@ -198,7 +198,7 @@ static int run(const struct command_args *args)
 
 const struct command next_hops_command = {
 	.name = "next-hops",
-	.run = run,
+	.run = next_hops_run,
 	.operands = "",
 	.summary = "List the next hops of a running director",
 	.options = options,

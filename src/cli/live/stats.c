@@ -126,7 +126,7 @@ static int parse_seconds(const struct command_args *args, uint32_t *seconds)
 	return COMMAND_OK;
 }
 
-static int run(const struct command_args *args)
+static int stats_run(const struct command_args *args)
 {
 	uint32_t seconds = 1;
 	json_t *snapshot;
@@ -150,7 +150,7 @@ static int run(const struct command_args *args)
 
 const struct command stats_command = {
 	.name = "stats",
-	.run = run,
+	.run = stats_run,
 	.operands = "",
 	.max_operands = 1,
 	.summary = "Print the counters of a running director",

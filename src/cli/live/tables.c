@@ -94,7 +94,7 @@ static void print(const json_t *json, bool live)
 	json_array_foreach(tables, i, table) print_row(table, live);
 }
 
-static int run(const struct command_args *args)
+static int tables_run(const struct command_args *args)
 {
 	bool live = args->options[LIVE];
 	int code = live_check(args, "tables", 0);
@@ -114,7 +114,7 @@ static int run(const struct command_args *args)
 
 const struct command tables_command = {
 	.name = "tables",
-	.run = run,
+	.run = tables_run,
 	.operands = "[TABLE]",
 	.max_operands = 1,
 	.summary = "List the tables of a file or of a running director",

@@ -210,7 +210,7 @@ static void print_note(void *unused, bool warning, const char *text)
 	command_note("%s", text);
 }
 
-static int run(const struct command_args *args)
+static int migrate_run(const struct command_args *args)
 {
 	const char *from = args->operands[0], *path = args->count > 1 ? args->operands[1] : NULL;
 	struct migration migration = {
@@ -239,7 +239,7 @@ static int run(const struct command_args *args)
 
 const struct command migrate_command = {
 	.name = "migrate",
-	.run = run,
+	.run = migrate_run,
 	.operands = "FILE [DST]",
 	.min_operands = 1,
 	.max_operands = 2,

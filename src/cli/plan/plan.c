@@ -174,7 +174,7 @@ static int make(struct plan_input *input, const struct command_args *args, doubl
 	return code;
 }
 
-static int run(const struct command_args *args)
+static int plan_run(const struct command_args *args)
 {
 	struct plan_input input = {.current_path = args->operands[0], .wanted_path = args->operands[1]};
 	const char *text = args->options[MAX_BROKEN];
@@ -191,7 +191,7 @@ static int run(const struct command_args *args)
 
 const struct command plan_command = {
 	.name = "plan",
-	.run = run,
+	.run = plan_run,
 	.operands = "CURRENT WANTED.json",
 	.min_operands = 2,
 	.max_operands = 2,

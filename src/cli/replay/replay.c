@@ -288,7 +288,7 @@ static int replay_all(const struct command_args *args, struct replay *replay)
 	return replay->failed ? COMMAND_FAILED : code;
 }
 
-static int run(const struct command_args *args)
+static int replay_run(const struct command_args *args)
 {
 	static const uint8_t no_key[SIPHASH_KEY_SIZE]; /* every run gives the same result */
 	struct replay *replay;
@@ -328,7 +328,7 @@ static int run(const struct command_args *args)
 
 const struct command replay_command = {
 	.name = "replay",
-	.run = run,
+	.run = replay_run,
 	.operands = "TABLE IN.pcap [OUT.pcap]",
 	.min_operands = 2,
 	.max_operands = 3,

@@ -165,7 +165,7 @@ static int simulate(const char *path, const struct table *table, const struct wi
 	return code;
 }
 
-static int run(const struct command_args *args)
+static int simulate_run(const struct command_args *args)
 {
 	struct wish wish = {.seed = 1, .max_broken = 100};
 	struct table_set set = {0};
@@ -183,7 +183,7 @@ static int run(const struct command_args *args)
 
 const struct command simulate_command = {
 	.name = "simulate",
-	.run = run,
+	.run = simulate_run,
 	.operands = "SCRIPT.sim [TABLE.json]",
 	.min_operands = 1,
 	.max_operands = 2,

@@ -135,7 +135,7 @@ static void end(struct capture *capture, enum capture_reason reason)
 	free(session);
 }
 
-static void *run(void *argument)
+static void *capture_run(void *argument)
 {
 	struct capture *capture = argument;
 	struct pollfd fds[] = {{capture->stop, POLLIN, 0}, {capture->listener, POLLIN, 0}};
@@ -218,7 +218,7 @@ struct capture *capture_open(struct director *director, const cpu_set_t *cpus)
 	capture->stop = eventfd(0, EFD_CLOEXEC);
 	error = capture->stop < 0 ? -errno : open_listener(capture);
 	if (!error)
-		error = -thread_start(&capture->thread, "capture", cpus, run, capture);
+		error = -thread_start(&capture->thread, "capture", cpus, capture_run, capture);
 	if (error) {
 		log_warning("capture: packets cannot be captured: %s: %s", capture->address.sun_path, strerror(-error));
 		release(capture);

@@ -272,7 +272,7 @@ static void take_timer(struct control *control)
 	follow_file(control);
 }
 
-static void *run(void *argument)
+static void *control_run(void *argument)
 {
 	struct control *control = argument;
 
@@ -375,7 +375,7 @@ struct control *control_start(struct director *director, const cpu_set_t *cpus)
 	if (!error && director->nexthop && !watch(control, nexthop_descriptor(director->nexthop)))
 		error = errno;
 	if (!error)
-		error = thread_start(&control->thread, "control", cpus, run, control);
+		error = thread_start(&control->thread, "control", cpus, control_run, control);
 	if (error) {
 		log_error("control thread: cannot be started: %s", strerror(error));
 		control_free(control);

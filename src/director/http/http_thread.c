@@ -99,7 +99,7 @@ static int serve(struct http_thread *thread, int *fd)
 	return shorter(timeout_ms, sample(thread->director->history));
 }
 
-static void *run(void *argument)
+static void *http_thread_run(void *argument)
 {
 	struct http_thread *thread = argument;
 	struct pollfd fds[2] = {{.fd = thread->stop, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
@@ -132,7 +132,7 @@ struct http_thread *http_thread_start(struct director *director, const cpu_set_t
 		return NULL;
 	}
 	*thread = (struct http_thread){.director = director, .stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-	error = thread->stop < 0 ? errno : thread_start(&thread->thread, "http", cpus, run, thread);
+	error = thread->stop < 0 ? errno : thread_start(&thread->thread, "http", cpus, http_thread_run, thread);
 	if (error) {
 		log_error("metrics: not served: %s", strerror(error));
 		if (thread->stop >= 0)

@@ -301,7 +301,7 @@ static void recover(struct director *director, struct port *port, struct port_ev
 		attach(director, port, events);
 }
 
-static void *run(void *argument)
+static void *port_recovery_run(void *argument)
 {
 	struct director *director = argument;
 	struct port_recovery *recovery = &director->port_recovery;
@@ -329,7 +329,7 @@ static void start(struct director *director)
 
 	recovery->done = false;
 	recovery->port = NULL;
-	error = pthread_create(&recovery->thread, NULL, run, director);
+	error = pthread_create(&recovery->thread, NULL, port_recovery_run, director);
 	recovery->runs = !error;
 	if (error)
 		log_limited(LOG_LEVEL_ERROR, "ports: no thread can reset or close them: %s", strerror(error));

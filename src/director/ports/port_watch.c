@@ -22,7 +22,7 @@ static void log_silence(const struct port_watch *watch)
 			watch->what);
 }
 
-static void *run(void *argument)
+static void *port_watch_run(void *argument)
 {
 	const struct port_watch *watch = argument;
 	struct pollfd fds[] = {{.fd = watch->done, .events = POLLIN}, {.fd = watch->signals, .events = POLLIN}};
@@ -69,7 +69,7 @@ void port_watch_begin(struct port_watch *watch, enum port_watch_kind kind, const
 			"DPDK's EAL waits, perhaps for a card that does not answer its driver");
 	watch->signals = open_signals(kind);
 	watch->done = eventfd(0, EFD_CLOEXEC);
-	error = watch->done < 0 ? errno : pthread_create(&watch->thread, NULL, run, watch);
+	error = watch->done < 0 ? errno : pthread_create(&watch->thread, NULL, port_watch_run, watch);
 	if (!error)
 		return;
 	log_warning("no thread can say whether a card answers: %s", strerror(error));

@@ -6,7 +6,7 @@
 #include "healthcheck/http/page.h"
 #include "program/http/http_server.h"
 
-static void run(struct server *server)
+static void server_run(struct server *server)
 {
 	int timeout_ms = http_server_run(server->http);
 
@@ -21,14 +21,14 @@ static void on_io(struct ev_loop *loop, ev_io *io, int events)
 {
 	(void)loop;
 	(void)events;
-	run(io->data);
+	server_run(io->data);
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	(void)loop;
 	(void)events;
-	run(timer->data);
+	server_run(timer->data);
 }
 
 int server_open(struct server *server, struct monitor *monitor, struct faults *faults)

@@ -152,7 +152,7 @@ static void succeed(struct reload_hook *hook)
 	hook->error[0] = '\0';
 }
 
-static void run(struct reload_hook *hook);
+static void reload_hook_run(struct reload_hook *hook);
 
 /* Closes what belongs to the child's run. */
 static void end_run(struct reload_hook *hook)
@@ -206,7 +206,7 @@ static void on_exit_of_child(struct ev_loop *loop, ev_child *child, int events)
 	else
 		fail(hook, "killed by signal %d", WTERMSIG(status));
 	if (hook->again)
-		run(hook);
+		reload_hook_run(hook);
 }
 
 /* The orphan may have replaced the binary table by an older one, so the hook runs once more. */
@@ -239,7 +239,7 @@ static void abandon(struct reload_hook *hook)
 	ev_child_start(hook->loop, &orphan->child);
 	fail(hook, "process %ld does not end although it was killed", (long)pid);
 	if (hook->again && free_orphan(hook))
-		run(hook);
+		reload_hook_run(hook);
 }
 
 /* Kills the child's process group, so that the processes that it started end, too. */
@@ -263,7 +263,7 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	(void)loop;
 	(void)events;
-	run(timer->data);
+	reload_hook_run(timer->data);
 }
 
 static _Noreturn void be_child(const struct conf *conf, int output)
@@ -272,7 +272,7 @@ static _Noreturn void be_child(const struct conf *conf, int output)
 	reload_hook_child_run(conf);
 }
 
-static void run(struct reload_hook *hook)
+static void reload_hook_run(struct reload_hook *hook)
 {
 	int pipes[2];
 
@@ -334,7 +334,7 @@ void reload_hook_request(struct reload_hook *hook)
 	if (hook->state == RELOAD_HOOK_RUNNING)
 		hook->again = true;
 	else if (hook->state != RELOAD_HOOK_NONE)
-		run(hook);
+		reload_hook_run(hook);
 }
 
 void reload_hook_close(struct reload_hook *hook)

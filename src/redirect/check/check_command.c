@@ -71,7 +71,7 @@ static int check_all(const struct command_args *args, const struct check_subject
 	return code;
 }
 
-static int run(const struct command_args *args)
+static int check_command_run(const struct command_args *args)
 {
 	struct check_subject subject;
 	int code = subject_read(
@@ -85,7 +85,7 @@ static int run(const struct command_args *args)
 
 const struct command check_command = {
 	.name = "check",
-	.run = run,
+	.run = check_command_run,
 	.operands = "INTERFACE",
 	.min_operands = 1,
 	.max_operands = 1,

@@ -23,7 +23,7 @@ void table_counts_free(struct table_counts *counts)
 }
 
 /* Returns what of a tally is not settled. */
-static struct forwarded unsettled(uint64_t tally, struct forwarded settled)
+static struct forwarded table_counts_unsettled(uint64_t tally, struct forwarded settled)
 {
 	uint64_t left = tally - settled.packets * TALLY_PACKET - settled.bytes;
 
@@ -34,8 +34,8 @@ static void settle(const struct count_rows *rows, unsigned worker, uint32_t back
 {
 	uint64_t *packets = &count_rows_of(rows, BACKEND_PACKETS, worker)[backend];
 	uint64_t *bytes = &count_rows_of(rows, BACKEND_BYTES, worker)[backend];
-	struct forwarded more =
-		unsettled(count_rows_of(rows, BACKEND_TALLY, worker)[backend], (struct forwarded){*packets, *bytes});
+	struct forwarded more = table_counts_unsettled(
+		count_rows_of(rows, BACKEND_TALLY, worker)[backend], (struct forwarded){*packets, *bytes});
 
 	if (!more.packets) /* memory that no packet needs stays untouched */
 		return;
@@ -72,7 +72,7 @@ static struct forwarded read_row(const struct count_rows *rows, unsigned row, si
 		settled.bytes = __atomic_load_n(&count_rows_earlier(rows, BACKEND_BYTES)[at], __ATOMIC_ACQUIRE);
 		tally = __atomic_load_n(&count_rows_earlier(rows, BACKEND_TALLY)[at], __ATOMIC_ACQUIRE);
 	} while (__atomic_load_n(packets, __ATOMIC_RELAXED) != settled.packets); /* this thread was stopped for long */
-	more = unsettled(tally, settled);
+	more = table_counts_unsettled(tally, settled);
 	return (struct forwarded){settled.packets + more.packets, settled.bytes + more.bytes};
 }
 

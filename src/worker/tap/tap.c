@@ -67,19 +67,19 @@ static void step_end(struct tap *tap)
 	tap->allowance -= (int64_t)RTE_MIN(rte_rdtsc() - tap->began, longest);
 }
 
-static bool passes(const struct tap_choice *choice, const uint8_t *frame, uint32_t size, uint32_t readable)
+static bool tap_passes(const struct tap_choice *choice, const uint8_t *frame, uint32_t size, uint32_t readable)
 {
 	return !choice->program || bpf_filter(choice->program, frame, size, readable);
 }
 
 /* Adds the packet of a lane, if the filter chooses it. */
-static void choose(struct tap *tap, const struct burst *burst, uint32_t lane, const struct rte_mbuf *mbuf)
+static void tap_choose(struct tap *tap, const struct burst *burst, uint32_t lane, const struct rte_mbuf *mbuf)
 {
 	const uint8_t *frame = burst->frame[lane];
 	uint32_t readable = burst->readable[lane], size = burst->size[lane], snaplen = tap->choice->snaplen;
 	struct tap_packet *packet = &tap->packets[tap->count];
 
-	if (!passes(tap->choice, frame, size, readable))
+	if (!tap_passes(tap->choice, frame, size, readable))
 		return;
 	packet->mbuf = mbuf;
 	packet->wanted = true;
@@ -104,7 +104,7 @@ static void choose_all(struct tap *tap, const struct burst *burst, uint64_t lane
 		return;
 	if (step_begin(tap)) {
 		BURST_EACH (lane, lanes)
-			choose(tap, burst, (uint32_t)lane, mbufs[lane]);
+			tap_choose(tap, burst, (uint32_t)lane, mbufs[lane]);
 	} else {
 		counters_add(&tap->counters.skipped, (uint64_t)__builtin_popcountll(lanes));
 	}
@@ -221,7 +221,7 @@ void tap_after(struct tap *tap)
 }
 
 /* Captures an mbuf that was not in a burst of this worker. */
-static void capture(struct tap *tap, const struct rte_mbuf *mbuf, uint8_t verdict, uint16_t in_port, uint16_t out_port)
+static void tap_capture(struct tap *tap, const struct rte_mbuf *mbuf, uint8_t verdict, uint16_t in_port, uint16_t out_port)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	uint32_t captured = RTE_MIN((uint32_t)mbuf->data_len, tap->choice->snaplen);
@@ -265,7 +265,7 @@ void tap_drop(struct tap *tap, const struct rte_mbuf *mbuf, uint8_t verdict, uin
 	if (tap->live || !(mbuf->hash.usr & TAP_MARK) || !(tap->choice->verdicts & BIT(verdict)))
 		return;
 	if (step_begin(tap))
-		capture(tap, mbuf, verdict, exception ? mbuf->port : CAPTURE_NO_PORT,
+		tap_capture(tap, mbuf, verdict, exception ? mbuf->port : CAPTURE_NO_PORT,
 			exception ? CAPTURE_NO_PORT : out_port);
 	else
 		counters_add(&tap->counters.skipped, 1);
@@ -280,7 +280,7 @@ void tap_single(struct tap *tap, const struct rte_mbuf *mbuf, uint8_t verdict, u
 		return;
 	if (!step_begin(tap))
 		counters_add(&tap->counters.skipped, 1);
-	else if (passes(tap->choice, frame, mbuf->pkt_len, mbuf->data_len))
-		capture(tap, mbuf, verdict, in_port, out_port);
+	else if (tap_passes(tap->choice, frame, mbuf->pkt_len, mbuf->data_len))
+		tap_capture(tap, mbuf, verdict, in_port, out_port);
 	step_end(tap);
 }

@@ -19,7 +19,7 @@ static struct head *head_at(const struct tap_ring *ring, uint64_t position)
 	return (struct head *)(ring->memory + (position & (ring->size - 1)));
 }
 
-static uint32_t needed(uint32_t size)
+static uint32_t tap_ring_needed(uint32_t size)
 {
 	return (uint32_t)sizeof(struct head) + ((size + ALIGNMENT - 1) & ~(ALIGNMENT - 1));
 }
@@ -32,7 +32,7 @@ static uint32_t to_end(const struct tap_ring *ring, uint64_t position)
 
 uint8_t *tap_ring_reserve(struct tap_ring *ring, uint32_t size)
 {
-	uint32_t need = needed(size), end = to_end(ring, ring->written);
+	uint32_t need = tap_ring_needed(size), end = to_end(ring, ring->written);
 	uint32_t gap = need > end ? end : 0; /* the record does not fit before the end, so it begins at the start */
 	uint64_t used = ring->written - __atomic_load_n(&ring->taken, __ATOMIC_ACQUIRE);
 
@@ -47,8 +47,8 @@ uint8_t *tap_ring_reserve(struct tap_ring *ring, uint32_t size)
 
 void tap_ring_commit(struct tap_ring *ring, uint32_t size)
 {
-	*head_at(ring, ring->written) = (struct head){.size = size, .skip = needed(size)};
-	__atomic_store_n(&ring->written, ring->written + needed(size), __ATOMIC_RELEASE);
+	*head_at(ring, ring->written) = (struct head){.size = size, .skip = tap_ring_needed(size)};
+	__atomic_store_n(&ring->written, ring->written + tap_ring_needed(size), __ATOMIC_RELEASE);
 }
 
 const uint8_t *tap_ring_peek(struct tap_ring *ring, uint32_t *size)

@@ -40,7 +40,7 @@ static void report_host(struct fleet *fleet, const struct peer *peer)
 			peers_reasons(peer, members, "a director or a proxy", reasons));
 }
 
-static int run(struct fleet *fleet, struct peers *peers, unsigned timeout_s, bool json)
+static int fleet_examine(struct fleet *fleet, struct peers *peers, unsigned timeout_s, bool json)
 {
 	int code;
 
@@ -66,7 +66,7 @@ int fleet_run(char *const words[], size_t count, const char *file, unsigned time
 		command_error("out of memory");
 	else if (peers_read(&peers, words, count, file) == COMMAND_OK) {
 		if (peers.count)
-			code = run(fleet, &peers, timeout_s, json);
+			code = fleet_examine(fleet, &peers, timeout_s, json);
 		else
 			command_usage("doctor --fleet: name the directors and the proxies");
 	}
