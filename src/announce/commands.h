@@ -12,8 +12,7 @@ enum { COMMANDS_CONFIG_FILE, COMMANDS_OPTIONS };
 #define COMMANDS_OPTION_LIST \
 	[COMMANDS_CONFIG_FILE] = {"config-file", "FILE", "the configuration (default: " INSTALLED_ANNOUNCE_CONF ")"}
 
-extern const struct command run_command, check_command, status_command, withdraw_command, announce_command,
-	release_command;
+extern const struct command status_command, withdraw_command, announce_command, release_command;
 
 /* The path of the configuration. */
 const char *commands_path(const struct command_args *args);

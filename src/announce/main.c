@@ -84,7 +84,7 @@ static int check(const struct command_args *args)
 	return error ? COMMAND_FAILED : COMMAND_OK;
 }
 
-const struct command run_command = {
+static const struct command run_command = {
 	.name = "run",
 	.run = run_daemon,
 	.operands = "",
@@ -92,7 +92,7 @@ const struct command run_command = {
 	.options = options,
 };
 
-const struct command check_command = {
+static const struct command check_command = {
 	.name = "check",
 	.run = check,
 	.operands = "",

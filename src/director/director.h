@@ -53,7 +53,7 @@ struct director {
 	struct port_recovery port_recovery;
 	pthread_mutex_t ports_lock; /* held to change port.state, and by other threads while they read a device */
 	struct capture *capture; /* NULL: packets cannot be captured */
-	struct health health; /* the control thread writes it; see health_read() */
+	struct health health; /* the control thread writes it; see health_report_now() */
 	struct health_memory memory; /* control thread only */
 	struct underlay_report underlay; /* its comments say which thread writes what */
 	struct history *history; /* the HTTP thread has it; NULL: out of memory, or that thread does not run */

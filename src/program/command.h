@@ -104,7 +104,4 @@ void command_vprint(unsigned indent, const char *format, va_list args) __attribu
 /* Offers a word to the shell that completes a command line. `help` may be NULL. */
 void command_offer(const char *word, const char *help);
 
-/* Offers the names of files with this ending, for instance ".json"; "" for all files. */
-void command_offer_files(const char *ending);
-
 #endif

@@ -17,7 +17,8 @@ void command_offer(const char *word, const char *help)
 	printf("%s%s%s\n", word, help ? "\t" : "", help ? help : "");
 }
 
-void command_offer_files(const char *ending)
+/* Offers the names of files with this ending, for instance ".json"; "" for all files. */
+static void command_offer_files(const char *ending)
 {
 	printf("\t%s\n", ending);
 }

@@ -64,7 +64,8 @@ static enum findings_level worst_of(const struct findings *findings)
 	return FINDINGS_OK;
 }
 
-const char *findings_result(const struct findings *findings)
+/* Returns the name of the worst level: "ok", "warn" or "fail". */
+static const char *findings_result(const struct findings *findings)
 {
 	return levels[worst_of(findings)];
 }

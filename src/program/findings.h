@@ -37,9 +37,6 @@ void findings_add(struct findings *findings, enum findings_level level, const ch
 void findings_vadd(struct findings *findings, enum findings_level level, const char *object, const char *command,
 	const char *format, va_list args) __attribute__((format(printf, 5, 0)));
 
-/* Returns the name of the worst level: "ok", "warn" or "fail". */
-const char *findings_result(const struct findings *findings);
-
 /* The exit code of a command that could not look: 1 always means warnings. */
 #define FINDINGS_FAILED 2
 

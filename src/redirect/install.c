@@ -133,7 +133,7 @@ static int update_link(const struct install *install, const struct pins *old, co
 	return error ? explain_attach(install->interface, install->generic, error) : COMMAND_OK;
 }
 
-int install_replace(struct install *install, const struct pins *old)
+static int install_replace(struct install *install, const struct pins *old)
 {
 	uint32_t known = pins_known_counters(old);
 	const struct program_counts counts = {

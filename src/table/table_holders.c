@@ -114,7 +114,8 @@ bool holders_add(struct holders *holders, uint32_t row, uint32_t proxy, double m
 	return true;
 }
 
-void holders_remove(struct holders *holders, uint32_t row, uint32_t i)
+/* Removes holder i of the row. Its place gets the last holder of the row, so a loop that removes counts down. */
+static void holders_remove(struct holders *holders, uint32_t row, uint32_t i)
 {
 	struct holder *list = holders_of(holders, row);
 

@@ -39,9 +39,6 @@ bool holders_number(struct holders *holders, const struct netaddr *addr, uint32_
 /* Adds connections to a row. Returns false if out of memory. */
 bool holders_add(struct holders *holders, uint32_t row, uint32_t proxy, double mass);
 
-/* Removes holder i of the row. Its place gets the last holder of the row, so a loop that removes counts down. */
-void holders_remove(struct holders *holders, uint32_t row, uint32_t i);
-
 /* Removes the proxy from all rows: it has failed, or its connections have ended. Returns its mass. */
 double holders_remove_proxy(struct holders *holders, uint32_t proxy);
 

@@ -18,7 +18,8 @@ const char *vf_state_wanted_driver(const struct vf_state *state)
 	return strcmp(state->driver, VF_MLX5) == 0 ? VF_MLX5 : VF_VFIO;
 }
 
-void vf_state_address(const struct vf_state *state, unsigned number, char address[VF_PCI_MAX])
+/* Writes the PCI address that VF `number` of the PF has, or will have. */
+static void vf_state_address(const struct vf_state *state, unsigned number, char address[VF_PCI_MAX])
 {
 	unsigned domain = 0, bus = 0, slot = 0, function = 0;
 	unsigned long id;

@@ -95,9 +95,6 @@ struct vf_state {
  */
 int vf_state_read(const struct host *host, const struct vf_conf *conf, struct vf_state *state, struct faults *faults);
 
-/* Writes the PCI address that VF `number` of the PF has, or will have. */
-void vf_state_address(const struct vf_state *state, unsigned number, char address[VF_PCI_MAX]);
-
 /* Makes the state that of new VFs, which is known without asking. */
 void vf_state_predict(struct vf_state *state, unsigned count, bool autoprobe);
 

@@ -6,7 +6,8 @@
 
 #include "cli/edit/edit.h"
 
-uint32_t edit_find_backend(const struct table *table, const char *operand)
+/* Returns the index of the backend in the table; backend_count: it is not there. */
+static uint32_t edit_find_backend(const struct table *table, const char *operand)
 {
 	struct netaddr addr = {0};
 

@@ -46,9 +46,6 @@ bool edit_forget(struct edit *edit);
 bool edit_add_bind(struct edit *edit);
 bool edit_remove_bind(struct edit *edit);
 
-/* Returns the index of the backend in the table; backend_count: it is not there. */
-uint32_t edit_find_backend(const struct table *table, const char *operand);
-
 /* Finds the tables of the selection that have the backend. False, with an error: the choice is not clear. */
 bool edit_find_tables(const struct edit *edit, const char *operand, bool found[TABLE_MAX_TABLES]);
 

@@ -58,7 +58,8 @@ bool world_addr(const struct world *world, uint32_t number, struct netaddr *addr
 	return true;
 }
 
-uint32_t world_find(const struct world *world, const struct netaddr *addr)
+/* Returns the index of the backend that has this address; or the number of backends. */
+static uint32_t world_find(const struct world *world, const struct netaddr *addr)
 {
 	return table_find_backend(&world->table, NULL, addr);
 }

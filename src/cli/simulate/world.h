@@ -37,7 +37,4 @@ bool world_select(struct world *world, const struct script_step *step, bool *sel
  */
 bool world_change(struct world *world, const struct script_step *step, int64_t now_ms, struct faults *faults);
 
-/* Returns the index of the backend that has this address; or the number of backends. */
-uint32_t world_find(const struct world *world, const struct netaddr *addr);
-
 #endif

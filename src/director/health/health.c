@@ -89,7 +89,8 @@ void health_stop(struct health *health, uint64_t now)
 	pthread_mutex_unlock(&health->lock);
 }
 
-void health_read(struct health *health, struct health *copy)
+/* Copies everything but the lock. Any thread. */
+static void health_read(struct health *health, struct health *copy)
 {
 	pthread_mutex_lock(&health->lock);
 	copy->state = health->state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The director's health: a state, and the reasons for it. It says whether packets should be sent to this director, so
- * routing daemons ask for it. The control thread changes it; other threads copy it with health_read().
+ * routing daemons ask for it. The control thread changes it; other threads copy it with health_report_now().
  */
 #ifndef GLB_DIRECTOR_HEALTH_HEALTH_H
 #define GLB_DIRECTOR_HEALTH_HEALTH_H
@@ -92,9 +92,6 @@ bool health_update(struct health *health, const struct health_report *found, uin
 
 /* Sets the state to HEALTH_STOPPING. */
 void health_stop(struct health *health, uint64_t now);
-
-/* Copies everything but the lock. Any thread. */
-void health_read(struct health *health, struct health *copy);
 
 /* The same for people: if the control thread has stopped evaluating, the copy says only that. Times as in health_update(). */
 void health_report_now(struct health *health, struct health *copy, uint64_t now, uint64_t now_ms);
