@@ -46,7 +46,7 @@ static void on_sighup(struct ev_loop *loop, ev_signal *signal, int events)
 	(void)signal;
 	(void)events;
 	service_reloading();
-	http_reload_certificates(monitor.env.http);
+	check_http_reload_certificates(monitor.env.http);
 	monitor_reload(&monitor, true);
 	monitor.counters.signals++;
 	if (monitor.ready)

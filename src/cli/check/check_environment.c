@@ -268,7 +268,7 @@ void check_environment(const char *path, struct faults *faults)
 	free(text);
 }
 
-void environment_read(const char *path, environment_each *each, void *context, struct faults *faults)
+void check_environment_read(const char *path, environment_each *each, void *context, struct faults *faults)
 {
 	struct assignment at = {.faults = faults, .line = 1, .each = each, .context = context};
 	char *text = read_text(path, faults);

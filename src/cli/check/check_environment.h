@@ -11,7 +11,7 @@
 typedef void environment_each(void *context, const char *name, const char *value);
 
 /* Calls `each` for the assignments of the file, in their order: the last one of a name counts. */
-void environment_read(const char *path, environment_each *each, void *context, struct faults *faults);
+void check_environment_read(const char *path, environment_each *each, void *context, struct faults *faults);
 
 void check_environment(const char *path, struct faults *faults);
 

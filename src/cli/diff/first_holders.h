@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "table/table_holders.h"
+#include "table/holders.h"
 
 /* Returns the seed of the rows of `before`, or NULL. A binary table does not have it, but its JSON successor mostly does;
  * `after` may be NULL. In a binary table with balance or previous states, rows do not confirm a seed, so

@@ -11,7 +11,7 @@
 
 #include "cli/diff/bind_diff.h"
 #include "table/table.h"
-#include "table/table_holders.h"
+#include "table/holders.h"
 
 /* Why a row breaks. If several proxies of a row lose connections, the first cause counts. */
 enum table_diff_cause {

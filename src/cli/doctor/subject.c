@@ -45,7 +45,7 @@ static void read_environment(struct doctor *doctor)
 	doctor->conf_path = rooted(doctor, INSTALLED_DIRECTOR_CONF);
 	doctor->table_path = rooted(doctor, INSTALLED_TABLE);
 	if (access(doctor->environment_path, R_OK) == 0)
-		environment_read(doctor->environment_path, take_variable, doctor, &faults);
+		check_environment_read(doctor->environment_path, take_variable, doctor, &faults);
 	faults_clear(&faults);
 }
 

@@ -9,7 +9,7 @@
 #define GLB_CLI_SIMULATE_FLOWS_H
 
 #include "cli/simulate/script.h"
-#include "table/table_holders.h"
+#include "table/holders.h"
 
 /* A table that directors use, or will use. */
 struct flows_version {

@@ -328,7 +328,7 @@ static void stop(struct probe *probe)
 	run->commands->left_count++;
 }
 
-struct commands *commands_open(struct ev_loop *loop, struct faults *faults)
+struct commands *check_command_open(struct ev_loop *loop, struct faults *faults)
 {
 	struct commands *commands = calloc(1, sizeof(*commands));
 
@@ -339,7 +339,7 @@ struct commands *commands_open(struct ev_loop *loop, struct faults *faults)
 	return commands;
 }
 
-void commands_close(struct commands *commands)
+void check_command_close(struct commands *commands)
 {
 	while (commands && commands->left) {
 		kill(-commands->left->pid, SIGKILL);

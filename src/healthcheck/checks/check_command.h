@@ -19,10 +19,10 @@
 #define COMMAND_LEFT_MAX 256
 
 /* Returns NULL and adds an error on failure. `loop` must be the default loop. */
-struct commands *commands_open(struct ev_loop *loop, struct faults *faults);
+struct commands *check_command_open(struct ev_loop *loop, struct faults *faults);
 
 /* No command probe may be running. Kills the programs that are left. */
-void commands_close(struct commands *commands);
+void check_command_close(struct commands *commands);
 
 extern const struct probe_method check_command;
 

@@ -303,7 +303,7 @@ static const char *set_tls(struct http *http, struct transfer *transfer, const s
 	return NULL;
 }
 
-void http_prepare(struct http *http, const struct conf_http *settings, struct faults *faults)
+void check_http_prepare(struct http *http, const struct conf_http *settings, struct faults *faults)
 {
 	struct http_tls tls;
 	const char *why = settings->tls && settings->cert_file ? set_identity(http, &tls, settings) : NULL;
@@ -375,7 +375,7 @@ static void stop(struct probe *probe)
 	http_worker_abort(&transfer->worker);
 }
 
-struct http *http_open(struct ev_loop *loop, bool watch, struct faults *faults)
+struct http *check_http_open(struct ev_loop *loop, bool watch, struct faults *faults)
 {
 	struct http *http = calloc(1, sizeof(*http));
 
@@ -399,7 +399,7 @@ struct http *http_open(struct ev_loop *loop, bool watch, struct faults *faults)
 	return NULL;
 }
 
-void http_close(struct http *http)
+void check_http_close(struct http *http)
 {
 	struct transfer *transfer;
 
@@ -416,7 +416,7 @@ void http_close(struct http *http)
 	free(http);
 }
 
-void http_reload_certificates(struct http *http)
+void check_http_reload_certificates(struct http *http)
 {
 	for (struct http_identity *identity = http ? http->identities : NULL; identity; identity = identity->next)
 		http_identity_load(identity);
@@ -424,7 +424,7 @@ void http_reload_certificates(struct http *http)
 		http_trust_load(trust);
 }
 
-const struct http_trust *http_trust_list(const struct http *http)
+const struct http_trust *check_http_trust_list(const struct http *http)
 {
 	return http ? http->trust : NULL;
 }

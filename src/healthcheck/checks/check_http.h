@@ -15,19 +15,19 @@
 #include "healthcheck/checks/probe.h"
 
 /* `watch`: read files of certificates again when they change. Returns NULL and adds an error on failure. */
-struct http *http_open(struct ev_loop *loop, bool watch, struct faults *faults);
+struct http *check_http_open(struct ev_loop *loop, bool watch, struct faults *faults);
 
 /* No http probe may be running. */
-void http_close(struct http *http);
+void check_http_close(struct http *http);
 
 /* Loads the client certificate of these settings, if they have one. Adds an error if it was never loaded. */
-void http_prepare(struct http *http, const struct conf_http *settings, struct faults *faults);
+void check_http_prepare(struct http *http, const struct conf_http *settings, struct faults *faults);
 
 /* Reads all files of certificates again. `http` may be NULL. */
-void http_reload_certificates(struct http *http);
+void check_http_reload_certificates(struct http *http);
 
 /* Returns the trust that https probes have used so far. `http` may be NULL. */
-const struct http_trust *http_trust_list(const struct http *http);
+const struct http_trust *check_http_trust_list(const struct http *http);
 
 extern const struct probe_method check_http;
 

@@ -345,7 +345,7 @@ static int open_sockets(struct tunnel *tunnel, enum netaddr_family family, struc
 	return 0;
 }
 
-struct tunnel *tunnel_open(struct ev_loop *loop, const struct conf *conf, unsigned probes, struct faults *faults)
+struct tunnel *check_tunnel_open(struct ev_loop *loop, const struct conf *conf, unsigned probes, struct faults *faults)
 {
 	struct tunnel *tunnel = calloc(1, sizeof(*tunnel) + probes * sizeof(struct slot));
 
@@ -366,11 +366,11 @@ struct tunnel *tunnel_open(struct ev_loop *loop, const struct conf *conf, unsign
 		faults_error(faults, NULL, "getrandom failed: %s", strerror(errno));
 	else if (!open_sockets(tunnel, NETADDR_V4, faults) && !open_sockets(tunnel, NETADDR_V6, faults))
 		return tunnel;
-	tunnel_close(tunnel);
+	check_tunnel_close(tunnel);
 	return NULL;
 }
 
-void tunnel_close(struct tunnel *tunnel)
+void check_tunnel_close(struct tunnel *tunnel)
 {
 	if (!tunnel)
 		return;
@@ -389,7 +389,7 @@ void tunnel_close(struct tunnel *tunnel)
 	free(tunnel);
 }
 
-const struct tunnel_counters *tunnel_counters(const struct tunnel *tunnel)
+const struct tunnel_counters *check_tunnel_counters(const struct tunnel *tunnel)
 {
 	return &tunnel->counters;
 }

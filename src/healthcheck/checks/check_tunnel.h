@@ -21,12 +21,12 @@ struct tunnel_counters {
 };
 
 /* `probes` is the maximum number of tunnel probes that run at once. Returns NULL and adds an error on failure. */
-struct tunnel *tunnel_open(struct ev_loop *loop, const struct conf *conf, unsigned probes, struct faults *faults);
+struct tunnel *check_tunnel_open(struct ev_loop *loop, const struct conf *conf, unsigned probes, struct faults *faults);
 
 /* No tunnel probe may be running. */
-void tunnel_close(struct tunnel *tunnel);
+void check_tunnel_close(struct tunnel *tunnel);
 
-const struct tunnel_counters *tunnel_counters(const struct tunnel *tunnel);
+const struct tunnel_counters *check_tunnel_counters(const struct tunnel *tunnel);
 
 extern const struct probe_method check_gue, check_fou;
 

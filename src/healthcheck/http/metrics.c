@@ -112,7 +112,7 @@ static void print_trust(struct openmetrics *to, const struct http *http)
 {
 	uint64_t loads = 0, refused = 0, bad = 0;
 
-	for (const struct http_trust *trust = http_trust_list(http); trust; trust = trust->next) {
+	for (const struct http_trust *trust = check_http_trust_list(http); trust; trust = trust->next) {
 		loads += trust->loads;
 		refused += trust->refused;
 		bad += trust->error[0] != '\0';
@@ -168,7 +168,7 @@ static void print_daemon(struct openmetrics *to, const struct monitor *monitor)
 	openmetrics_counter(to, "tls_resumed",
 		"completed TLS handshakes that resumed a session, so that no certificate was seen", monitor->env.resumed);
 	if (monitor->env.tunnel) {
-		const struct tunnel_counters *tunnel = tunnel_counters(monitor->env.tunnel);
+		const struct tunnel_counters *tunnel = check_tunnel_counters(monitor->env.tunnel);
 
 		openmetrics_counter(to, "tunnel_replies", "echo replies that belonged to a probe", tunnel->replies);
 		openmetrics_counter(to, "tunnel_foreign",

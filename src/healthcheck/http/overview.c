@@ -203,7 +203,7 @@ static bool has_fault(const struct monitor *monitor)
 
 	for (uint32_t t = 0; t < monitor->list.document.set.count; t++)
 		found |= publisher->verdicts[t].panic;
-	for (const struct http_trust *trust = http_trust_list(monitor->env.http); trust; trust = trust->next)
+	for (const struct http_trust *trust = check_http_trust_list(monitor->env.http); trust; trust = trust->next)
 		found |= trust->error[0] != '\0';
 	return found;
 }
@@ -240,7 +240,7 @@ static bool write_faults(struct overview *overview, FILE *to)
 		print_fault(to, "the reload failed", publisher->reload_hook.error);
 	if (publisher->reload_hook.director == RELOAD_HOOK_DIRECTOR_STALE)
 		print_fault(to, "old table", director_text(RELOAD_HOOK_DIRECTOR_STALE));
-	for (const struct http_trust *trust = http_trust_list(monitor->env.http); trust; trust = trust->next)
+	for (const struct http_trust *trust = check_http_trust_list(monitor->env.http); trust; trust = trust->next)
 		if (trust->error[0])
 			print_fault(to, trust->file ? trust->file : trust->folder, trust->error);
 	print_panics(to, monitor);

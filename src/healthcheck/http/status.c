@@ -38,7 +38,7 @@ static json_t *trust_json(const struct http *http)
 {
 	json_t *list = json_array();
 
-	for (const struct http_trust *trust = http_trust_list(http); trust; trust = trust->next)
+	for (const struct http_trust *trust = check_http_trust_list(http); trust; trust = trust->next)
 		json_array_append_new(list,
 			json_pack("{s:o, s:I, s:I, s:o}", "file", json_text(trust->file ? trust->file : trust->folder),
 				"loads", (json_int_t)trust->loads, "refused", (json_int_t)trust->refused, "error",

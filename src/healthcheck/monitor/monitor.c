@@ -233,14 +233,14 @@ static bool open_env(struct monitor *monitor, const struct checklist *list, stru
 	struct check_env *env = &monitor->env;
 
 	if (!env->http && (checklist_has(list, CHECK_HTTP) || checklist_has(list, CHECK_GRPC)))
-		env->http = http_open(monitor->loop, monitor->conf->watch && !monitor->on_all_done, faults);
+		env->http = check_http_open(monitor->loop, monitor->conf->watch && !monitor->on_all_done, faults);
 	for (uint32_t i = 0; env->http && i < list->check_count; i++)
 		if (list->checks[i]->spec.http && (i == 0 || list->checks[i]->spec.http != list->checks[i - 1]->spec.http))
-			http_prepare(env->http, list->checks[i]->spec.http, faults);
+			check_http_prepare(env->http, list->checks[i]->spec.http, faults);
 	if (!env->tunnel && (checklist_has(list, CHECK_GUE) || checklist_has(list, CHECK_FOU)))
-		env->tunnel = tunnel_open(monitor->loop, monitor->conf, monitor->conf->max_concurrent, faults);
+		env->tunnel = check_tunnel_open(monitor->loop, monitor->conf, monitor->conf->max_concurrent, faults);
 	if (!env->commands && checklist_has(list, CHECK_COMMAND))
-		env->commands = commands_open(monitor->loop, faults);
+		env->commands = check_command_open(monitor->loop, faults);
 	return faults->errors == 0;
 }
 
@@ -455,9 +455,9 @@ void monitor_close(struct monitor *monitor)
 	ev_timer_stop(monitor->loop, &monitor->ready_timer);
 	retire(monitor, &monitor->list);
 	monitor->list = none;
-	http_close(monitor->env.http);
-	tunnel_close(monitor->env.tunnel);
-	commands_close(monitor->env.commands);
+	check_http_close(monitor->env.http);
+	check_tunnel_close(monitor->env.tunnel);
+	check_command_close(monitor->env.commands);
 	pulse_close(&monitor->env.pulse);
 	scheduler_free(&monitor->scheduler);
 	scheduler_free(&monitor->command_scheduler);

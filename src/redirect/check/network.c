@@ -123,7 +123,7 @@ void check_vips(struct check *check)
 static bool has_default_route(uint32_t link, uint8_t family, bool *others)
 {
 	struct default_route routes[DEFAULT_ROUTES_MAX];
-	int count = default_routes_read(routes);
+	int count = addresses_default_routes(routes);
 	bool has = false;
 
 	*others = false;
@@ -207,7 +207,7 @@ static bool segments_fit(uint8_t family, uint32_t mtu)
 {
 	uint32_t headers = family == NETADDR_V4 ? TCP_HEADERS_V4 : TCP_HEADERS_V6;
 	struct default_route routes[DEFAULT_ROUTES_MAX];
-	int count = default_routes_read(routes), fitting = 0, all = 0;
+	int count = addresses_default_routes(routes), fitting = 0, all = 0;
 
 	for (int i = 0; i < count; i++) {
 		if (routes[i].family != family || !routes[i].main)
@@ -234,7 +234,7 @@ static bool report_large_replies(struct check *check, uint32_t mtu)
 {
 	const struct check_subject *subject = check->subject;
 	struct default_route routes[DEFAULT_ROUTES_MAX];
-	int count = default_routes_read(routes);
+	int count = addresses_default_routes(routes);
 
 	for (int i = 0; i < count && mtu > CLIENT_MTU; i++)
 		if (routes[i].link == subject->ip->index && routes[i].main && !routes[i].mtu &&

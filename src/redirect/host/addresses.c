@@ -193,7 +193,7 @@ static int add_default_route(const struct nlmsghdr *message, void *data)
 	return MNL_CB_OK;
 }
 
-int default_routes_read(struct default_route items[DEFAULT_ROUTES_MAX])
+int addresses_default_routes(struct default_route items[DEFAULT_ROUTES_MAX])
 {
 	char buf[NETLINK_REQUEST_MAX] = {0};
 	struct default_routes routes = {.items = items};

@@ -45,6 +45,6 @@ struct default_route {
 };
 
 /* Returns the number of next hops, at most DEFAULT_ROUTES_MAX, or -errno. */
-int default_routes_read(struct default_route routes[DEFAULT_ROUTES_MAX]);
+int addresses_default_routes(struct default_route routes[DEFAULT_ROUTES_MAX]);
 
 #endif

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "table/rows/table_build.h"
-#include "table/table_holders.h"
+#include "table/holders.h"
 #include "tests/unit/table_helpers.h"
 
 static struct netaddr proxy_addr(unsigned number)

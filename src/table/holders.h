@@ -5,8 +5,8 @@
  * proxy among the hops. The caller says which tables are in use, how many connections begin and end, and what is lost.
  * Pure, but allocates memory. One thread may change it.
  */
-#ifndef GLB_TABLE_TABLE_HOLDERS_H
-#define GLB_TABLE_TABLE_HOLDERS_H
+#ifndef GLB_TABLE_HOLDERS_H
+#define GLB_TABLE_HOLDERS_H
 
 #include <stdbool.h>
 #include <stdint.h>

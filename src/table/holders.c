@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "table/table_holders.h"
+#include "table/holders.h"
 
 #include <stdlib.h>
 #include <string.h>
