@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "healthcheck/lines.h"
+#include "healthcheck/client/lines.h"
 
 #define ROW    "  %-11s %9s  %s%s%s"
 #define INDENT 25 /* of the last column */

@@ -8,12 +8,12 @@
 
 #include "common/clock.h"
 #include "healthcheck/checks/error_result.h"
+#include "healthcheck/checks/grpc/grpc_request.h"
 #include "healthcheck/checks/http/http_request.h"
 #include "healthcheck/checks/http/http_session.h"
 #include "healthcheck/checks/http/http_tls.h"
 #include "healthcheck/checks/http/http_worker.h"
 #include "healthcheck/config/conf.h"
-#include "healthcheck/grpc/grpc_request.h"
 
 /* Idle workers that are kept for the next probes. To start one costs more than a probe. */
 #define IDLE_MAX 64

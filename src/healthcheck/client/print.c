@@ -7,7 +7,7 @@
 
 #include "common/text.h"
 #include "healthcheck/client/client.h"
-#include "healthcheck/lines.h"
+#include "healthcheck/client/lines.h"
 
 #define FIRST  38 /* columns of a row's first field */
 #define INDENT 8 /* of the text after "src", "dst" and "reload" */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "healthcheck/grpc/grpc_message.h"
+#include "healthcheck/checks/grpc/grpc_message.h"
 
 /* Reads a copy of exactly this size, so that the sanitizers see every byte that is read beyond it. */
 static const char *read_exactly(const void *body, size_t size, uint64_t *status)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "healthcheck/monitor/watch.h"
+#include "healthcheck/watch/watch.h"
 
 static void ignore(void *data)
 {

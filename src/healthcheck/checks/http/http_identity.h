@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "healthcheck/monitor/watch.h"
+#include "healthcheck/watch/watch.h"
 
 #define HTTP_IDENTITY_ERROR_MAX 512
 

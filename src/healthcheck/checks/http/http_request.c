@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/endpoint.h"
+#include "healthcheck/checks/grpc/grpc_request.h"
 #include "healthcheck/config/conf.h"
-#include "healthcheck/grpc/grpc_request.h"
 
 /* The expected text must be in this many bytes at the start of the body. */
 #define SEARCH_MAX ((size_t)64 << 10)

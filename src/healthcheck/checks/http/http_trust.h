@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "healthcheck/monitor/watch.h"
+#include "healthcheck/watch/watch.h"
 
 #define HTTP_TRUST_ERROR_MAX 512
 

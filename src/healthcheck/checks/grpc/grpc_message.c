@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/grpc/grpc_message.h"
+#include "healthcheck/checks/grpc/grpc_message.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/lines.h"
+#include "healthcheck/client/lines.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * The two messages of gRPC's health service, grpc.health.v1.Health/Check: writes a HealthCheckRequest and reads a
  * HealthCheckResponse, each with its 5-byte prefix. Pure.
  */
-#ifndef GLB_HEALTHCHECK_GRPC_GRPC_MESSAGE_H
-#define GLB_HEALTHCHECK_GRPC_GRPC_MESSAGE_H
+#ifndef GLB_HEALTHCHECK_CHECKS_GRPC_GRPC_MESSAGE_H
+#define GLB_HEALTHCHECK_CHECKS_GRPC_GRPC_MESSAGE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * that change. It also looks at the file every few seconds, for changes that inotify does not report: on another host, in a
  * folder further up. Changes that follow each other quickly lead to one call.
  */
-#ifndef GLB_HEALTHCHECK_MONITOR_WATCH_H
-#define GLB_HEALTHCHECK_MONITOR_WATCH_H
+#ifndef GLB_HEALTHCHECK_WATCH_WATCH_H
+#define GLB_HEALTHCHECK_WATCH_WATCH_H
 
 #include <ev.h>
 #include <stdbool.h>

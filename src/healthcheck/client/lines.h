@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Prints text for people to stdout, in lines that fit a terminal. One thread. */
-#ifndef GLB_HEALTHCHECK_LINES_H
-#define GLB_HEALTHCHECK_LINES_H
+#ifndef GLB_HEALTHCHECK_CLIENT_LINES_H
+#define GLB_HEALTHCHECK_CLIENT_LINES_H
 
 #define LINES_COLUMNS 80
 

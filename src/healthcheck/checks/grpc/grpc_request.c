@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/grpc/grpc_request.h"
+#include "healthcheck/checks/grpc/grpc_request.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "healthcheck/checks/grpc/grpc_message.h"
 #include "healthcheck/config/conf.h"
-#include "healthcheck/grpc/grpc_message.h"
 
 #define CONTENT_TYPE "application/grpc"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/monitor/watch.h"
+#include "healthcheck/watch/watch.h"
 
 #include <errno.h>
 #include <limits.h>
