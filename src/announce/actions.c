@@ -78,8 +78,8 @@ static bool set_vip(struct daemon *daemon, struct vip *vip, enum vips_state wish
 }
 
 /*
- * Finds out what the routing daemon announces, because it may have been restarted, or an operator may have told it something else.
- * Without a check the commands are repeated.
+ * Finds out what the routing daemon announces, because it may have been restarted, or an operator may have told it
+ * something else. Without a check the commands are repeated.
  */
 static bool look(struct daemon *daemon)
 {
@@ -158,7 +158,8 @@ static void set_batch(struct daemon *daemon, enum vips_state wanted)
 			succeeded(daemon, vips[i], wanted, reason);
 }
 
-/* Runs the commands for the VIPs that should get to this state. Ends after a while. Returns false if a VIP did not get there. */
+/* Runs the commands for the VIPs that should get to this state. Ends after a while. Returns false if a VIP did not get
+ * there. */
 static bool set_all(struct daemon *daemon, enum vips_state wanted, uint64_t end_ms)
 {
 	bool done = true;

@@ -106,7 +106,8 @@ static void print_status(const json_t *status)
 	json_array_foreach(json_object_get(status, "vips"), i, vip) print_vip(vip);
 }
 
-/* Returns how many VIPs there are, without the address of the probe, and in *in_state how many of them are in this state. */
+/* Returns how many VIPs there are, without the address of the probe, and in *in_state how many of them are in this
+ * state. */
 static size_t count_vips(const json_t *status, const char *state, size_t *in_state)
 {
 	size_t i, count = 0;

@@ -17,7 +17,8 @@ extern const struct command status_command, withdraw_command, announce_command, 
 /* The path of the configuration. */
 const char *commands_path(const struct command_args *args);
 
-/* Reads the configuration without the driver file, and prints all faults. False: it has errors. The caller frees it in either case. */
+/* Reads the configuration without the driver file, and prints all faults. False: it has errors. The caller frees it in
+ * either case. */
 bool commands_read(const struct command_args *args, struct announce_conf *conf);
 
 #endif

@@ -56,7 +56,8 @@ static bool wait_ms(int director, uint64_t ms)
 	return ppoll(&fd, 1, &timeout, &none) != 0;
 }
 
-/* Signals arrive only in ppoll(), and no round waits if it took longer than the interval, or if the director's socket is readable. */
+/* Signals arrive only in ppoll(), and no round waits if it took longer than the interval, or if the director's socket
+ * is readable. */
 static bool must_stop(void)
 {
 	wait_ms(-1, 0);
@@ -175,8 +176,9 @@ static int stop(struct daemon *daemon)
 }
 
 /*
- * Begins with what an earlier process knew. VIPs that it left announced, for instance because it was killed, are withdrawn if the
- * configuration and the table have them no longer. A hold goes on, because systemd restarts this process with a director that crashed.
+ * Begins with what an earlier process knew. VIPs that it left announced, for instance because it was killed, are
+ * withdrawn if the configuration and the table have them no longer. A hold goes on, because systemd restarts this
+ * process with a director that crashed.
  */
 static bool open_vips(struct daemon *daemon)
 {

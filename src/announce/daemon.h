@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of `glb-announce run`, and its loop: round_ask() asks the director and decides for each VIP, and actions_run() tells the
- * routing daemon. One thread. Everything that blocks has a timeout.
+ * The state of `glb-announce run`, and its loop: round_ask() asks the director and decides for each VIP, and
+ * actions_run() tells the routing daemon. One thread. Everything that blocks has a timeout.
  */
 #ifndef GLB_ANNOUNCE_DAEMON_H
 #define GLB_ANNOUNCE_DAEMON_H
@@ -36,8 +36,8 @@ struct daemon {
 };
 
 /*
- * Runs until SIGTERM or SIGINT, which must be blocked. `settings` are those of the file `path`, and daemon_run() frees them. Returns
- * the exit code.
+ * Runs until SIGTERM or SIGINT, which must be blocked. `settings` are those of the file `path`, and daemon_run() frees
+ * them. Returns the exit code.
  */
 int daemon_run(const char *path, const struct settings *settings);
 

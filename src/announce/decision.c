@@ -16,8 +16,9 @@ static bool decide(struct decision *decision, enum decision_verdict verdict, con
 }
 
 /*
- * Before the first verdict nobody knows whether the VIP is announced, for instance by an earlier process that was killed. It stays as
- * it is until `rise` good or `fall` bad answers in a row, so that a new start of this program does not withdraw it.
+ * Before the first verdict nobody knows whether the VIP is announced, for instance by an earlier process that was
+ * killed. It stays as it is until `rise` good or `fall` bad answers in a row, so that a new start of this program does
+ * not withdraw it.
  */
 static bool feed_first(struct decision *decision, bool good, const char *reason, const struct decision_rule *rule)
 {

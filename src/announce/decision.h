@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Turns answers into a damped decision: that the director forwards packets for a VIP, or that the pings of the probe come back. Pure:
- * callers pass the time, in milliseconds of clock_now_ms(). One thread.
+ * Turns answers into a damped decision: that the director forwards packets for a VIP, or that the pings of the probe
+ * come back. Pure: callers pass the time, in milliseconds of clock_now_ms(). One thread.
  */
 #ifndef GLB_ANNOUNCE_DECISION_H
 #define GLB_ANNOUNCE_DECISION_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Asks the running director over one telemetry connection, which stays open. The kernel closes it when the director ends, so even a
- * short restart is seen. Each question blocks for the timeout at most. One thread.
+ * Asks the running director over one telemetry connection, which stays open. The kernel closes it when the director
+ * ends, so even a short restart is seen. Each question blocks for the timeout at most. One thread.
  */
 #ifndef GLB_ANNOUNCE_DIRECTOR_H
 #define GLB_ANNOUNCE_DIRECTOR_H
@@ -23,7 +23,8 @@ struct director_table {
 struct director {
 	struct telemetry_socket socket;
 	json_int_t pid; /* of the last connection; 0: there was none */
-	/* Counts the forwarding tables of the director. `binds` and `tables` are those of this one; 0: they are empty. */
+	/* Counts the forwarding tables of the director. `binds` and `tables` are those of this one; 0: they
+	 * are empty. */
 	json_int_t generation;
 	struct director_bind *binds; /* owned */
 	size_t bind_count;
@@ -46,8 +47,9 @@ enum answer director_answer(
 	const struct director *director, const struct netprefix *prefix, char reason[DECISION_REASON_MAX]);
 
 /*
- * Writes the prefixes of the binds that may be announced, each once, and returns their number, at most `max`. Leaves out prefixes that
- * cover the address of the probe. *left_out: how many others are too many, or larger than /24 (IPv4) or /48 (IPv6).
+ * Writes the prefixes of the binds that may be announced, each once, and returns their number, at most `max`. Leaves
+ * out prefixes that cover the address of the probe. *left_out: how many others are too many, or larger than /24 (IPv4)
+ * or /48 (IPv6).
  */
 size_t director_prefixes(const struct director *director, const struct netaddr *probe, struct netprefix *prefixes,
 	size_t max, size_t *left_out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tells the routing daemon to announce or withdraw a prefix, as the driver file says. Blocks as run_program() does. One thread. */
+/* Tells the routing daemon to announce or withdraw a prefix, as the driver file says. Blocks as run_program() does. One
+ * thread. */
 #ifndef GLB_ANNOUNCE_DRIVER_H
 #define GLB_ANNOUNCE_DRIVER_H
 
@@ -14,9 +15,9 @@ bool driver_set(
 	const struct driver_conf *conf, const struct netprefix *prefix, bool announce, char error[DRIVER_ERROR_MAX]);
 
 /*
- * Announces or withdraws many prefixes with one program; the driver file must have `batch`. done[i]: the check found the prefix to be
- * otherwise before, and as it should be afterwards. The caller calls driver_set() for the others, whose errors are not known. Returns
- * false, and in `error` what failed: a program could not be run, or did not end.
+ * Announces or withdraws many prefixes with one program; the driver file must have `batch`. done[i]: the check found
+ * the prefix to be otherwise before, and as it should be afterwards. The caller calls driver_set() for the others,
+ * whose errors are not known. Returns false, and in `error` what failed: a program could not be run, or did not end.
  */
 bool driver_set_batch(const struct driver_conf *conf, const struct netprefix *prefixes, size_t count, bool announce,
 	bool *done, char error[DRIVER_ERROR_MAX]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The operator's switch: a file that exists while an operator has withdrawn the VIPs of this host. It survives restarts. `glb-announce
- * withdraw` and `glb-announce announce` change it, and the daemon reads it. Not thread-safe.
+ * The operator's switch: a file that exists while an operator has withdrawn the VIPs of this host. It survives
+ * restarts. `glb-announce withdraw` and `glb-announce announce` change it, and the daemon reads it. Not thread-safe.
  */
 #ifndef GLB_ANNOUNCE_OPERATOR_SWITCH_H
 #define GLB_ANNOUNCE_OPERATOR_SWITCH_H
@@ -19,8 +19,8 @@ struct operator_switch {
 };
 
 /*
- * Reads the file. Only ENOENT means that no operator has withdrawn the VIPs. A file that has no valid content or cannot be read, for
- * whatever reason, counts as withdrawn. Returns 0; or -errno with an error in faults: it cannot be read.
+ * Reads the file. Only ENOENT means that no operator has withdrawn the VIPs. A file that has no valid content or cannot
+ * be read, for whatever reason, counts as withdrawn. Returns 0; or -errno with an error in faults: it cannot be read.
  */
 int operator_switch_read(const char *path, struct operator_switch *state, struct faults *faults);
 

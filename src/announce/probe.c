@@ -15,8 +15,8 @@
 #define READ_MAX 256
 
 /*
- * Opens a socket that is bound to the configured source and connected to the address. *source: the address that the request has. Returns
- * the descriptor or -errno.
+ * Opens a socket that is bound to the configured source and connected to the address. *source: the address that the
+ * request has. Returns the descriptor or -errno.
  */
 static int open_socket(const struct announce_probe *conf, struct netaddr *source)
 {
@@ -68,7 +68,8 @@ void probe_rest(struct probe *probe)
 	probe->sent = probe->replied = false;
 }
 
-/* Each request has a new socket, because the route, and so the source address, may have changed. Returns 0 or -errno. */
+/* Each request has a new socket, because the route, and so the source address, may have changed. Returns 0
+ * or -errno. */
 static int send_request(struct probe *probe)
 {
 	size_t ip_size = probe->conf->address.family == NETADDR_V4 ? NET_IPV4_SIZE : NET_IPV6_SIZE, size;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pings an address that only this director announces. The request leaves this host, a router sends it to the director, the director
- * sends it to a proxy, and the proxy replies to this host. So a reply proves that the director forwards. Does not block. One thread.
+ * Pings an address that only this director announces. The request leaves this host, a router sends it to the director,
+ * the director sends it to a proxy, and the proxy replies to this host. So a reply proves that the director forwards.
+ * Does not block. One thread.
  */
 #ifndef GLB_ANNOUNCE_PROBE_H
 #define GLB_ANNOUNCE_PROBE_H
@@ -18,7 +19,8 @@ struct probe {
 	char error[128]; /* why the last request could not be sent; "": it was sent */
 };
 
-/* Checks that this process can send requests, if the configuration has a probe. Returns false after an error in faults. */
+/* Checks that this process can send requests, if the configuration has a probe. Returns false after an error
+ * in faults. */
 bool probe_open(struct probe *probe, const struct announce_probe *conf, struct faults *faults);
 void probe_close(struct probe *probe);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `glb-announce release` withdraws what a daemon that was killed has left announced. The service manager runs it after each end of the
- * daemon.
+ * `glb-announce release` withdraws what a daemon that was killed has left announced. The service manager runs it after
+ * each end of the daemon.
  */
 #include "announce/commands.h"
 
@@ -52,8 +52,8 @@ static bool withdraw(const struct settings *settings, const struct vips *vips, b
 }
 
 /*
- * Without a usable status file, the VIPs are those that the configuration lists. Those of the binds are not known any more. Returns
- * whether the VIPs are known.
+ * Without a usable status file, the VIPs are those that the configuration lists. Those of the binds are not known any
+ * more. Returns whether the VIPs are known.
  */
 static bool use_listed(const struct announce_conf *conf, struct vips *vips, const char *fault)
 {
@@ -111,7 +111,8 @@ static int release(const struct settings *settings)
 	return COMMAND_FAILED;
 }
 
-/* Replaces settings that have errors by those that the daemon used last. Of a file that cannot be parsed not even status_file is known. */
+/* Replaces settings that have errors by those that the daemon used last. Of a file that cannot be parsed not even
+ * status_file is known. */
 static int use_kept(const char *path, struct settings *settings)
 {
 	char *status_file = strdup(settings->conf.status_file ? settings->conf.status_file : ANNOUNCE_STATUS_FILE);

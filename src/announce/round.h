@@ -5,7 +5,8 @@
 
 #include "announce/daemon.h"
 
-/* Makes the VIPs those of the configuration, or of the binds of the director if they are known. Returns false: out of memory. */
+/* Makes the VIPs those of the configuration, or of the binds of the director if they are known. Returns false: out of
+ * memory. */
 bool round_use_vips(struct daemon *daemon);
 
 /* Asks the director and the probe, and reads the operator's switch. */

@@ -101,7 +101,8 @@ static void read_output(struct run *run)
 	}
 }
 
-/* Waits until the process has ended, at most until `end`. Does not wait for the end of the output, which another process may hold. */
+/* Waits until the process has ended, at most until `end`. Does not wait for the end of the output, which another
+ * process may hold. */
 static bool wait_end(struct run *run, uint64_t end_ms)
 {
 	for (;;) {

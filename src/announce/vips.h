@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The VIPs: for each one the decision whether it should be announced, and what the routing daemon does. Pure. One thread. */
+/* The VIPs: for each one the decision whether it should be announced, and what the routing daemon does. Pure. One
+ * thread. */
 #ifndef GLB_ANNOUNCE_VIPS_H
 #define GLB_ANNOUNCE_VIPS_H
 
@@ -42,8 +43,9 @@ struct vips {
 };
 
 /*
- * Makes these the prefixes of the VIPs, and adds `probe` unless it is NULL. A VIP that stays keeps everything. One that is not among them
- * gets `gone`, until vips_forget() finds it withdrawn. Returns false: out of memory, and nothing has changed.
+ * Makes these the prefixes of the VIPs, and adds `probe` unless it is NULL. A VIP that stays keeps everything. One that
+ * is not among them gets `gone`, until vips_forget() finds it withdrawn. Returns false: out of memory, and nothing has
+ * changed.
  */
 bool vips_replace(struct vips *vips, const struct netprefix *prefixes, size_t count, const struct netprefix *probe);
 void vips_forget(struct vips *vips);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * glb-bifurcate shares a card between the kernel and the director: with AF_XDP by a map of VIPs (sync, show, clear), with SR-IOV by a
- * VF (apply, status, undo).
+ * glb-bifurcate shares a card between the kernel and the director: with AF_XDP by a map of VIPs (sync, show, clear),
+ * with SR-IOV by a VF (apply, status, undo).
  */
 #include <bpf/libbpf.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tells whether a map of AF_XDP sockets has any. User space cannot read a map of this type (EOPNOTSUPP), but a program can
- * (Linux 5.3). claim.c puts the map in question in the place of `xsks_map`, and runs the program once with BPF_PROG_TEST_RUN.
+ * Tells whether a map of AF_XDP sockets has any. User space cannot read a map of this type (EOPNOTSUPP), but a program
+ * can (Linux 5.3). claim.c puts the map in question in the place of `xsks_map`, and runs the program once with
+ * BPF_PROG_TEST_RUN.
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>

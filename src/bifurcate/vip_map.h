@@ -31,7 +31,8 @@ struct vip_map_change {
  */
 int vip_map_set(int map, const struct vips *wanted, struct vip_map_change *change, struct faults *faults);
 
-/* Warns about VIPs that cover an address of this host, because the kernel no longer receives packets for that address. */
+/* Warns about VIPs that cover an address of this host, because the kernel no longer receives packets for
+ * that address. */
 void vip_map_warn_own_addresses(const struct vips *vips, struct faults *faults);
 
 #endif

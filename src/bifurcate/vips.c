@@ -77,7 +77,8 @@ void vips_free(struct vips *vips)
 	*vips = (struct vips){0};
 }
 
-/* An IPv6 prefix that covers ::ffff:0:0/96 also covers all IPv4 addresses in the map, even if the director means IPv6 only. */
+/* An IPv6 prefix that covers ::ffff:0:0/96 also covers all IPv4 addresses in the map, even if the director means IPv6
+ * only. */
 static bool takes_everything(const struct netprefix *prefix)
 {
 	const struct netaddr first_mapped = {.family = NETADDR_V6, .bytes = {[10] = 0xff, [11] = 0xff}};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of VIPs as keys of the map: sorted, each once. The caller owns a list and calls vips_free(). Pure, thread-safe. */
+/* Lists of VIPs as keys of the map: sorted, each once. The caller owns a list and calls vips_free(). Pure,
+ * thread-safe. */
 #ifndef GLB_BIFURCATE_VIPS_H
 #define GLB_BIFURCATE_VIPS_H
 
@@ -17,12 +18,13 @@ struct vips {
 };
 
 /*
- * Collects the prefixes of all binds, without their ports. Returns 0; or -errno with an error in faults, and the list is empty:
- * one would take all traffic of a family from the kernel.
+ * Collects the prefixes of all binds, without their ports. Returns 0; or -errno with an error in faults, and the list
+ * is empty: one would take all traffic of a family from the kernel.
  */
 int vips_collect(const struct table_set *set, struct vips *vips, struct faults *faults);
 
-/* The same for the map. It is also an error if there is no bind, or if there are more prefixes than the map can hold. */
+/* The same for the map. It is also an error if there is no bind, or if there are more prefixes than the map
+ * can hold. */
 int vips_from_tables(const struct table_set *set, struct vips *vips, struct faults *faults);
 
 /* Adds a prefix at the end. Returns 0 or -ENOMEM. Call vips_sort() after the last one. */

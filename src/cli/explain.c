@@ -30,8 +30,8 @@ static bool is_before(const struct table_rank *a, uint32_t a_index, const struct
 	return table_rank_before(a, b) || (!table_rank_before(b, a) && a_index < b_index);
 }
 
-/* Returns the backend's place in the row's natural order, from 1. Sets *owner to the best of the other backends before it,
- * or to the backend itself. taking: sets it to the best of those that are active or filling. */
+/* Returns the backend's place in the row's natural order, from 1. Sets *owner to the best of the other backends before
+ * it, or to the backend itself. taking: sets it to the best of those that are active or filling. */
 static uint32_t natural_place(const struct table *table, uint16_t row, uint32_t backend, bool taking, uint32_t *owner)
 {
 	struct table_rank own = explain_rank(table->seed, row, &table->backends[backend]), least = own;

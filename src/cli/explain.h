@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Explains the position of a hop in its row (docs/reference/table-rows.md#hops), and why no bind matches a flow. Pure, but an
- * explainer allocates memory. */
+/* Explains the position of a hop in its row (docs/reference/table-rows.md#hops), and why no bind matches a flow. Pure,
+ * but an explainer allocates memory. */
 #ifndef GLB_CLI_EXPLAIN_H
 #define GLB_CLI_EXPLAIN_H
 
@@ -20,8 +20,8 @@ struct table_rank explain_rank(const uint8_t seed[SIPHASH_KEY_SIZE], uint16_t ro
 /* Knows the matchings of the tables of a set. The caller fills the first two members, and calls explainer_free(). */
 struct explainer {
 	const struct table_set *set; /* borrowed; its tables have rows */
-	/* The tables were read from JSON, so they have the seed that determines the natural order. Without it there are no
-	 * reasons. */
+	/* The tables were read from JSON, so they have the seed that determines the natural order. Without it there are
+	 * no reasons. */
 	bool has_seed;
 
 	/* Private: [table], computed for tables that a hop is asked of; NULL before that. */

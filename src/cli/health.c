@@ -68,7 +68,8 @@ static void print(const json_t *reply)
 		printf("and %" JSON_INTEGER_FORMAT " more\n", omitted);
 }
 
-/* The director should get packets only if it is ok or degraded. A state that this program does not know is a bad one. */
+/* The director should get packets only if it is ok or degraded. A state that this program does not know is a
+ * bad one. */
 static int code_of(const json_t *reply)
 {
 	const char *state = text_of(reply, "state");

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * Prints "WHAT: DONE of COUNT" on stderr if stderr is a terminal, and 2 s have passed since the first call, or since the last
- * line. A loop calls it as often as it likes.
+ * Prints "WHAT: DONE of COUNT" on stderr if stderr is a terminal, and 2 s have passed since the first call, or since
+ * the last line. A loop calls it as often as it likes.
  */
 void progress(const char *what, size_t done, size_t count);
 

@@ -12,7 +12,8 @@ struct shares {
 	uint32_t *counts; /* [backend * row_hops + hop]: number of rows; owned */
 	unsigned row_hops;
 	uint32_t used; /* number of backends that are good, or are first hop of at least one row */
-	/* The largest number of first hops of a backend, divided by its fair share: that of its weight among the used ones. */
+	/* The largest number of first hops of a backend, divided by its fair share: that of its weight among the used
+	 * ones. */
 	double imbalance;
 	bool weighted; /* the used backends have different weights */
 };

@@ -24,7 +24,8 @@ static const struct command_option options[] = {
 	{0},
 };
 
-/* Returns the checks of a backend, with the settings that the file has for them; NULL: none, or the file has no checks. */
+/* Returns the checks of a backend, with the settings that the file has for them; NULL: none, or the file has
+ * no checks. */
 static char *checks_of(const struct table_health *health, uint32_t table, uint32_t backend)
 {
 	struct http_settings http = {0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Describes how fast the packets of a table file are: prefix lengths, port maps, and warnings (packet/slow.h). For show and check. */
+/* Describes how fast the packets of a table file are: prefix lengths, port maps, and warnings (packet/slow.h). For show
+ * and check. */
 #ifndef GLB_CLI_SPEED_H
 #define GLB_CLI_SPEED_H
 

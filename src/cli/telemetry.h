@@ -27,13 +27,15 @@ bool telemetry_timeout(const struct command_args *args, uint32_t *seconds);
 int telemetry_open(struct telemetry *telemetry, const struct command_args *args);
 void telemetry_close(struct telemetry *telemetry);
 
-/* The same, but prints no error that is not about the options. Returns 0; -errno with an error in faults; or COMMAND_USAGE. */
+/* The same, but prints no error that is not about the options. Returns 0; -errno with an error in faults; or
+ * COMMAND_USAGE. */
 int telemetry_connect(struct telemetry *telemetry, const struct command_args *args, struct faults *faults);
 
 /* As telemetry_socket_ask(). Returns the reply, which the caller frees. NULL: an error message was printed. */
 json_t *telemetry_ask(struct telemetry *telemetry, const char *command);
 
-/* Does the same over a new connection, which it closes. Returns COMMAND_OK and the reply in *reply, or the exit code. */
+/* Does the same over a new connection, which it closes. Returns COMMAND_OK and the reply in *reply, or the
+ * exit code. */
 int telemetry_request(const struct command_args *args, const char *command, json_t **reply);
 
 #endif

@@ -38,8 +38,8 @@ static void offer_tables(const struct table_set *set)
 	}
 }
 
-/* Reads the first operand that is a table: simulate has its script before it. The rows of a JSON table are not built, because the
- * shell waits. */
+/* Reads the first operand that is a table: simulate has its script before it. The rows of a JSON table are not built,
+ * because the shell waits. */
 static void offer_from_table(const char *what, const struct command_args *args)
 {
 	struct faults faults = {0};

@@ -28,7 +28,8 @@ struct faults_place {
 struct faults {
 	const char *file; /* prefix of each text; borrowed; NULL: no prefix */
 	bool thorough; /* set by the caller: add faults that only `glb-director-cli check` reports */
-	/* Sets line and column of a place from its `where`, if the place has no line. NULL: places without a line stay so. */
+	/* Sets line and column of a place from its `where`, if the place has no line. NULL: places without a line stay
+	 * so. */
 	void (*locate)(void *context, struct faults_place *place);
 	void *locate_context; /* borrowed */
 	struct fault *items;

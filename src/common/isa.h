@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Instruction sets. Some sources are compiled once for each ISA of this list; src/meson.build has the compiler flags. The
- * program asks the CPU once and calls the variant that fits. Pure, thread-safe.
+ * Instruction sets. Some sources are compiled once for each ISA of this list; src/meson.build has the compiler flags.
+ * The program asks the CPU once and calls the variant that fits. Pure, thread-safe.
  */
 #ifndef GLB_COMMON_ISA_H
 #define GLB_COMMON_ISA_H
@@ -23,8 +23,9 @@ const char *isa_name(enum isa isa);
 bool isa_usable(enum isa isa);
 
 /*
- * False when the CPU may run at a lower frequency while it uses this ISA, as the first CPUs with AVX-512 do. The later ones,
- * from Intel's Ice Lake and AMD's Zen 4 on, have AVX512-VBMI2. Model numbers are not asked, because hypervisors change them.
+ * False when the CPU may run at a lower frequency while it uses this ISA, as the first CPUs with AVX-512 do. The later
+ * ones, from Intel's Ice Lake and AMD's Zen 4 on, have AVX512-VBMI2. Model numbers are not asked, because hypervisors
+ * change them.
  */
 bool isa_keeps_frequency(enum isa isa);
 

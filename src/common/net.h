@@ -64,7 +64,8 @@ static inline bool net_is_tag(uint16_t type)
 	return type == NET_TYPE_CTAG || type == NET_TYPE_STAG;
 }
 
-/* Moves *at over the Ethernet header and up to NET_MAX_TAGS tags. *type is what follows. False: the frame ends before. */
+/* Moves *at over the Ethernet header and up to NET_MAX_TAGS tags. *type is what follows. False: the frame
+ * ends before. */
 static inline bool net_skip_ethernet(struct span *at, uint16_t *type)
 {
 	const uint8_t *header = span_take(at, NET_ETHERNET_SIZE);
@@ -106,8 +107,8 @@ struct net_ipv6 {
 void net_write_ipv6(uint8_t *to, const struct net_ipv6 *header);
 
 /*
- * The Internet checksum (RFC 1071) over bytes in network order. Adds `size` bytes to a running sum. Every piece but the last must
- * have an even size. All pieces together have at most 64 KiB.
+ * The Internet checksum (RFC 1071) over bytes in network order. Adds `size` bytes to a running sum. Every piece but the
+ * last must have an even size. All pieces together have at most 64 KiB.
  */
 uint32_t net_checksum_add(uint32_t sum, const void *bytes, size_t size);
 

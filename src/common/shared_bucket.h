@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A token bucket that any number of threads share, without a lock. Its state is one number: the time at which it will be full again.
- * A thread that finds it empty only reads, so a flood that is refused does not move the cache line between cores. The caller passes
- * the time in any unit, for example CPU cycles. Pure.
+ * A token bucket that any number of threads share, without a lock. Its state is one number: the time at which it will
+ * be full again. A thread that finds it empty only reads, so a flood that is refused does not move the cache line
+ * between cores. The caller passes the time in any unit, for example CPU cycles. Pure.
  */
 #ifndef GLB_COMMON_SHARED_BUCKET_H
 #define GLB_COMMON_SHARED_BUCKET_H
@@ -25,8 +25,9 @@ static inline struct shared_bucket shared_bucket_full(uint64_t rate, uint64_t si
 }
 
 /*
- * Takes one token. False: the bucket is empty. The clocks of the threads may differ by less than the time that fills the bucket. A
- * bucket that seems to have been used in a later future was used before the clock went back: it counts as full.
+ * Takes one token. False: the bucket is empty. The clocks of the threads may differ by less than the time that fills
+ * the bucket. A bucket that seems to have been used in a later future was used before the clock went back: it counts as
+ * full.
  */
 static inline bool shared_bucket_take(struct shared_bucket *bucket, uint64_t now)
 {

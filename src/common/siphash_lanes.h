@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * SipHash-2-4 of several messages side by side, one in each 64-bit lane of a vector. The vectors are as wide as the ISA
- * that the including file is compiled for. In plain C there is a single lane; siphash_mixed.h is faster there. The caller
- * puts the length of the message into the top byte of its last word. The functions interleave `count` states, because a
- * single SipHash is a chain of dependent steps that leaves the CPU idle. Pure.
+ * that the including file is compiled for. In plain C there is a single lane; siphash_mixed.h is faster there. The
+ * caller puts the length of the message into the top byte of its last word. The functions interleave `count` states,
+ * because a single SipHash is a chain of dependent steps that leaves the CPU idle. Pure.
  */
 #ifndef GLB_COMMON_SIPHASH_LANES_H
 #define GLB_COMMON_SIPHASH_LANES_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * SipHash-2-4 of several messages side by side in plain C: some are in integer registers, and the others are in pairs in
- * the vectors that every x86-64 CPU has. The CPU works on both at once, and each kind alone would wait for its execution
- * units. Other architectures use integer registers only. Pure.
+ * SipHash-2-4 of several messages side by side in plain C: some are in integer registers, and the others are in pairs
+ * in the vectors that every x86-64 CPU has. The CPU works on both at once, and each kind alone would wait for its
+ * execution units. Other architectures use integer registers only. Pure.
  */
 #ifndef GLB_COMMON_SIPHASH_MIXED_H
 #define GLB_COMMON_SIPHASH_MIXED_H

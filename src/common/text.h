@@ -25,14 +25,14 @@ bool text_number(const char *text, uint32_t min, uint32_t max, uint32_t *number)
 bool text_take_number(const char **text, uint32_t min, uint32_t max, uint32_t *number);
 
 /*
- * Makes `word` *meant if `typed` is a typing error of it, and more like it than like *meant, which is NULL at first. Call it with
- * each word that could be meant.
+ * Makes `word` *meant if `typed` is a typing error of it, and more like it than like *meant, which is NULL at first.
+ * Call it with each word that could be meant.
  */
 void text_guess(const char *typed, const char *word, const char **meant);
 
 /*
- * Finds a typing error: `typed` is `word` except for the case, one letter (two if the word is long) that is missing, too
- * many, another one, or exchanged with its neighbour, or a missing end. Returns how different they are, 0 to 2, or
+ * Finds a typing error: `typed` is `word` except for the case, one letter (two if the word is long) that is missing,
+ * too many, another one, or exchanged with its neighbour, or a missing end. Returns how different they are, 0 to 2, or
  * TEXT_OTHER_WORD.
  */
 unsigned text_typos(const char *typed, const char *word);

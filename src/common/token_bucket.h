@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A token bucket. The caller passes the time in any unit, for example CPU cycles or nanoseconds. Only one thread may use a
- * bucket. Pure. */
+/* A token bucket. The caller passes the time in any unit, for example CPU cycles or nanoseconds. Only one thread may
+ * use a bucket. Pure. */
 #ifndef GLB_COMMON_TOKEN_BUCKET_H
 #define GLB_COMMON_TOKEN_BUCKET_H
 

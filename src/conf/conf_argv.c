@@ -46,7 +46,8 @@ const char *conf_argv_fault(const char *path, char buf[CONF_ARGV_FAULT_MAX])
 	return NULL;
 }
 
-/* Returns the size of a text like "{host}" at the start of `text`, or 0. Somebody expects such a text to be replaced. */
+/* Returns the size of a text like "{host}" at the start of `text`, or 0. Somebody expects such a text to be
+ * replaced. */
 static size_t place_size(const char *text)
 {
 	size_t size = strspn(text + 1, "abcdefghijklmnopqrstuvwxyz_");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programs that operators name in configurations, with their arguments: ["/full/path", "ARGUMENT"]. No shell is involved.
- * Thread-safe.
+ * Programs that operators name in configurations, with their arguments: ["/full/path", "ARGUMENT"]. No shell is
+ * involved. Thread-safe.
  */
 #ifndef GLB_CONF_CONF_ARGV_H
 #define GLB_CONF_CONF_ARGV_H
@@ -17,8 +17,8 @@ struct conf_argv_place {
 };
 
 /*
- * Reads the list into *arguments, which ends with NULL and belongs to the caller, with its strings. Adds an error if it is no list of
- * texts, names a program that cannot be run, or has a text like "{place}" that is not one of `places`.
+ * Reads the list into *arguments, which ends with NULL and belongs to the caller, with its strings. Adds an error if it
+ * is no list of texts, names a program that cannot be run, or has a text like "{place}" that is not one of `places`.
  */
 void conf_argv_read(struct conf_reader *reader, const config_setting_t *at, const struct conf_argv_place *places,
 	char ***arguments);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads configuration files in libconfig syntax. The program describes the keys of a group in an array, and conf_read_group()
- * fills a struct from them. Each fault names the file, the line, the key and the value. Not thread-safe.
+ * Reads configuration files in libconfig syntax. The program describes the keys of a group in an array, and
+ * conf_read_group() fills a struct from them. Each fault names the file, the line, the key and the value. Not
+ * thread-safe.
  */
 #ifndef GLB_CONF_CONF_READER_H
 #define GLB_CONF_CONF_READER_H
@@ -29,7 +30,8 @@ struct conf_reader {
 
 struct conf_key {
 	const char *name;
-	/* Reads the setting into `field`, which is the key's member of the group's struct. Or adds an error and leaves it. */
+	/* Reads the setting into `field`, which is the key's member of the group's struct. Or adds an error and leaves
+	 * it. */
 	void (*read)(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 	size_t offset; /* of the member, in bytes */
 	/* Each of the next three is for some `read` functions only. */
@@ -62,8 +64,8 @@ bool conf_parse_mac(const char *text, uint8_t mac[6]);
 void conf_read_mac(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 
 /*
- * Reads an address or a prefix. Returns false and adds an error if it is neither, or has bits after the prefix. A list of them
- * is an array or a list of libconfig.
+ * Reads an address or a prefix. Returns false and adds an error if it is neither, or has bits after the prefix. A list
+ * of them is an array or a list of libconfig.
  */
 bool conf_read_prefix(struct conf_reader *reader, const config_setting_t *at, struct netprefix *prefix);
 bool conf_is_list(const config_setting_t *at);

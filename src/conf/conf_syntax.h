@@ -41,7 +41,8 @@ struct conf_syntax {
 /* Reads the next item. Start with {.at = text, .line = 1}. Returns false at the end of the text. */
 bool conf_syntax_next(struct conf_syntax *syntax);
 
-/* Writes "KEY: what is wrong, and what to write" for the first syntax error up to `line`, and returns its line. 0: found none. */
+/* Writes "KEY: what is wrong, and what to write" for the first syntax error up to `line`, and returns its line. 0:
+ * found none. */
 int conf_syntax_explain(const char *text, int line, char *error, size_t size);
 
 /* The same for a key in this line that its group has already. */

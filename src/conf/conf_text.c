@@ -101,8 +101,8 @@ static void check_integer(const struct source *source, const struct conf_syntax 
 			"'%.*s' does not fit an integer", (int)(word->size < 48 ? word->size : 48), word->item);
 }
 
-/* Returns the path in `@include "PATH"`, relative to the folder. NULL: there is none, which libconfig reports. The caller
- * frees it. */
+/* Returns the path in `@include "PATH"`, relative to the folder. NULL: there is none, which libconfig reports. The
+ * caller frees it. */
 static char *include_path(const struct source *source, const struct conf_syntax *include)
 {
 	const char *at = strchr(include->item, '"'), *end = include->item + include->size;

@@ -25,9 +25,10 @@ char *conf_text_read(const char *path, struct faults *faults, int *error);
 void conf_text_error(const char *text, struct faults *faults, const config_t *config);
 
 /*
- * Adds an error for each integer of more than 32 bits, or 64 bits if it ends with L, because libconfig 1.5 keeps only its
- * low bits and reports nothing. Looks also into the files that the text includes, which are relative to `folder`, and adds an
- * error for each that cannot be read. False: there was an error. Call it before libconfig, which exits if it includes a folder.
+ * Adds an error for each integer of more than 32 bits, or 64 bits if it ends with L, because libconfig 1.5 keeps only
+ * its low bits and reports nothing. Looks also into the files that the text includes, which are relative to `folder`,
+ * and adds an error for each that cannot be read. False: there was an error. Call it before libconfig, which exits if
+ * it includes a folder.
  */
 bool conf_text_check(const char *text, const char *folder, struct faults *faults);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a director on AF_XDP shares with the kernel: its interfaces, and the map of VIPs (bifurcate/vip_map.h) that decides which
- * packets it receives. In a build without eBPF these functions do nothing. Each function's comment names its thread.
+ * What a director on AF_XDP shares with the kernel: its interfaces, and the map of VIPs (bifurcate/vip_map.h) that
+ * decides which packets it receives. In a build without eBPF these functions do nothing. Each function's comment names
+ * its thread.
  */
 #ifndef GLB_DIRECTOR_BIFURCATION_H
 #define GLB_DIRECTOR_BIFURCATION_H

@@ -81,8 +81,9 @@ static int find_bound(const struct descriptors *now, unsigned long inode, unsign
 int descriptors_packet_socket(unsigned interface, uint16_t n)
 {
 	/*
-	 * Linux lists the sockets in the order in which they were created, with the inode in the ninth column, which blanks may follow. The
-	 * file descriptors need not ascend: while the driver creates its sockets, another thread may close a lower one.
+	 * Linux lists the sockets in the order in which they were created, with the inode in the ninth column, which
+	 * blanks may follow. The file descriptors need not ascend: while the driver creates its sockets, another thread
+	 * may close a lower one.
 	 */
 	FILE *list = fopen("/proc/self/net/packet", "re");
 	struct descriptors now;

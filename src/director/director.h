@@ -35,7 +35,8 @@ struct director {
 	uint16_t port_count;
 	struct port ports[PLAN_MAX_PORTS];
 
-	/* The exception path: ports to the kernel. exceptions[i] belongs to ports[i], and is empty if ports[i] does not receive. */
+	/* The exception path: ports to the kernel. exceptions[i] belongs to ports[i], and is empty if ports[i] does not
+	 * receive. */
 	struct port exceptions[PLAN_MAX_PORTS];
 	uint16_t exception_count; /* of exceptions[]; 0: there is no exception path */
 
@@ -47,7 +48,8 @@ struct director {
 	uint64_t started_ns; /* CLOCK_MONOTONIC */
 	uint64_t started; /* Unix time in seconds */
 
-	struct nexthop *nexthop; /* finds the next hops; NULL: the MAC is configured. Open as long as the control thread is. */
+	/* Finds the next hops; NULL: the MAC is configured. Open as long as the control thread is. */
+	struct nexthop *nexthop;
 	struct port_events port_events[PLAN_MAX_PORTS]; /* of ports[] */
 	int port_wake; /* eventfd, written when a port has events, and when port_recovery has finished; -1: not open */
 	struct port_recovery port_recovery;
@@ -65,12 +67,13 @@ struct director {
 /* Returns the port with this DPDK port id, which must exist. */
 const struct port *director_port(const struct director *director, uint16_t id);
 
-/* Returns the port of the exception path that belongs to the port with this DPDK port id. NULL: there is no exception path. */
+/* Returns the port of the exception path that belongs to the port with this DPDK port id. NULL: there is no exception
+ * path. */
 const struct port *director_exception_port(const struct director *director, uint16_t id);
 
 /*
- * Reads what the driver of ports[index] counts. While the driver may not be asked, or if it fails, this is what it counted last: a counter that
- * is 0 for a moment looks like one that has begun anew. Any thread.
+ * Reads what the driver of ports[index] counts. While the driver may not be asked, or if it fails, this is what it
+ * counted last: a counter that is 0 for a moment looks like one that has begun anew. Any thread.
  */
 void director_port_stats(struct director *director, uint16_t index, struct rte_eth_stats *stats);
 

@@ -79,7 +79,8 @@ static void discard(int fd)
 	redirect(open("/dev/null", O_WRONLY | O_CLOEXEC), fd);
 }
 
-/* EAL calls this at the end of its usage text, which it prints if an option is wrong. What follows only says that it failed. */
+/* EAL calls this at the end of its usage text, which it prints if an option is wrong. What follows only says that it
+ * failed. */
 static void refuse(const char *unused)
 {
 	char reason[512];

@@ -138,8 +138,8 @@ static bool ask_kernel_for_multicast(struct port *port)
 }
 
 /*
- * IPv6 resolves an address with multicast to a group that depends on the address (RFC 4291), and the director does not know
- * the kernel's addresses.
+ * IPv6 resolves an address with multicast to a group that depends on the address (RFC 4291), and the director does not
+ * know the kernel's addresses.
  */
 static void receive_multicast(struct port *port)
 {

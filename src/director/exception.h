@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The exception path, which passes unmatched packets to the kernel and the kernel's packets to the network. For each port that
- * receives, DPDK's tap or virtio-user driver makes a network interface "glbN", where N is the port's id. The interface has the
- * port's MAC and MTU, and as many queues as the port has receive queues. The port receives all multicast, which IPv6 needs.
+ * The exception path, which passes unmatched packets to the kernel and the kernel's packets to the network. For each
+ * port that receives, DPDK's tap or virtio-user driver makes a network interface "glbN", where N is the port's id. The
+ * interface has the port's MAC and MTU, and as many queues as the port has receive queues. The port receives all
+ * multicast, which IPv6 needs.
  */
 #ifndef GLB_DIRECTOR_EXCEPTION_H
 #define GLB_DIRECTOR_EXCEPTION_H
@@ -10,14 +11,14 @@
 #include "director/director.h"
 
 /*
- * Main thread only. Fills director->exceptions and exception_count, if the configuration has an exception path. The ports
- * are set up. 0, or -errno after logging why and what to do.
+ * Main thread only. Fills director->exceptions and exception_count, if the configuration has an exception path. The
+ * ports are set up. 0, or -errno after logging why and what to do.
  */
 int exception_open(struct director *director);
 
 /*
- * Called by the thread of port_recovery for a port that was reset or attached, before it runs: it receives all multicast again, and its glbN
- * has the MTU that it has now.
+ * Called by the thread of port_recovery for a port that was reset or attached, before it runs: it receives all
+ * multicast again, and its glbN has the MTU that it has now.
  */
 void exception_restore(struct director *director, struct port *port);
 

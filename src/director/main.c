@@ -148,7 +148,8 @@ int main(int argc, char **argv)
 	director.options = options_parse(argc, argv);
 	log_open("glb-director", director.options.debug);
 	control_block_signals();
-	signal(SIGCHLD, SIG_IGN); /* the kernel ends children that process 1 of a container gets; the director starts none */
+	/* The kernel ends children that process 1 of a container gets; the director starts none */
+	signal(SIGCHLD, SIG_IGN);
 	sched_getaffinity(0, sizeof(cpus), &cpus);
 	error = startup_conf(&director);
 	if (error == -ENOENT) {

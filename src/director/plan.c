@@ -113,7 +113,8 @@ static void count_queues(struct plan *plan, const struct conf *conf, struct faul
 	}
 }
 
-/* Adds a path for each worker of a distributor. A worker transmits itself if the port still has a transmit queue for it. */
+/* Adds a path for each worker of a distributor. A worker transmits itself if the port still has a transmit queue for
+ * it. */
 static void add_workers(struct plan *plan, const struct conf *conf, uint16_t source, struct faults *faults)
 {
 	struct plan_flow_path path = plan->paths[source];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The plan: which lcore polls which queue. It follows from EAL's lcores, from the queues of the ports, and from the configuration:
- * its `lcores` and `flow_paths`, or by default a queue pair of every port for every worker lcore. It is made once, before the ports
- * are set up. Pure.
+ * The plan: which lcore polls which queue. It follows from EAL's lcores, from the queues of the ports, and from the
+ * configuration: its `lcores` and `flow_paths`, or by default a queue pair of every port for every worker lcore. It is
+ * made once, before the ports are set up. Pure.
  */
 #ifndef GLB_DIRECTOR_PLAN_H
 #define GLB_DIRECTOR_PLAN_H
@@ -48,9 +48,9 @@ struct plan {
 };
 
 /*
- * The caller has filled plan->port_count and, for each port, the members up to fills_one_queue. plan_make() fills the rest. lcores: the
- * ids of the lcores that may get work. 0, or -EINVAL with errors in faults, for example if the configuration names a port or
- * lcore that does not exist, or there are too few queues.
+ * The caller has filled plan->port_count and, for each port, the members up to fills_one_queue. plan_make() fills the
+ * rest. lcores: the ids of the lcores that may get work. 0, or -EINVAL with errors in faults, for example if the
+ * configuration names a port or lcore that does not exist, or there are too few queues.
  */
 int plan_make(struct plan *plan, const struct conf *conf, const uint16_t *lcores, uint16_t lcore_count,
 	struct faults *faults);

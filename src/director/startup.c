@@ -99,7 +99,8 @@ static bool vdev_is_repeated(int end, char **argv, const char *vdev)
 	return false;
 }
 
-/* EAL does not fail if it cannot create a virtual device, or if two have the same name, of which it ignores the second. */
+/* EAL does not fail if it cannot create a virtual device, or if two have the same name, of which it ignores
+ * the second. */
 static int check_vdevs(int argc, char **argv)
 {
 	int error = 0;
@@ -237,8 +238,8 @@ static void log_plan(const struct plan *plan)
 }
 
 /*
- * Returns how many frames of the port's pool can be outside of its own queues: in rings, in flow paths, and in
- * transmit queues of other ports. Those queues keep the frames that they have sent until they are used again (except tap's). If
+ * Returns how many frames of the port's pool can be outside of its own queues: in rings, in flow paths, and in transmit
+ * queues of other ports. Those queues keep the frames that they have sent until they are used again (except tap's). If
  * there were no frame left to receive with, nothing would be sent any more, and no frame would ever come back.
  */
 static uint32_t frames_elsewhere(const struct director *director, const struct port *port)

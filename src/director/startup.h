@@ -17,8 +17,8 @@ int startup_eal(int argc, char **argv);
 int startup_ports(struct director *director);
 
 /*
- * Chooses the CPUs for the control, capture and HTTP threads. *cpus: in, all CPUs of the process; out, those that no worker uses, unless
- * none would be left. Returns cpus.
+ * Chooses the CPUs for the control, capture and HTTP threads. *cpus: in, all CPUs of the process; out, those that no
+ * worker uses, unless none would be left. Returns cpus.
  */
 const cpu_set_t *startup_control_cpus(cpu_set_t *cpus);
 

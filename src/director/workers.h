@@ -9,8 +9,8 @@
 #include "worker/counters.h"
 
 /*
- * Creates the workers of director->plan, with their flow paths. Main thread only. The ports are set up. 0, or -errno after logging
- * why.
+ * Creates the workers of director->plan, with their flow paths. Main thread only. The ports are set up. 0, or -errno
+ * after logging why.
  */
 int workers_create(struct director *director);
 

@@ -20,8 +20,8 @@ struct encapsulate_outer {
 };
 
 /*
- * Sets a MAC of the struct, given with its first byte lowest. Writes it only if it changes: who compares the struct right
- * after a store of a part of it waits until the store, and all before it, have reached the cache.
+ * Sets a MAC of the struct, given with its first byte lowest. Writes it only if it changes: who compares the struct
+ * right after a store of a part of it waits until the store, and all before it, have reached the cache.
  */
 static inline void encapsulate_set_mac(uint8_t to[6], uint64_t mac)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All sums here are of 16-bit words loaded little-endian. A one's complement sum is the same in either byte order, except
- * for the order of its own bytes (RFC 1071 section 2).
+ * All sums here are of 16-bit words loaded little-endian. A one's complement sum is the same in either byte order,
+ * except for the order of its own bytes (RFC 1071 section 2).
  */
 #include "gue/outer_checksum.h"
 
@@ -44,7 +44,8 @@ static inline uint32_t word(uint32_t number)
 	return __builtin_bswap16((uint16_t)number);
 }
 
-/* Returns whether a TCP segment or UDP datagram of `size` bytes has a checksum over all of them. readable: bytes of it. */
+/* Returns whether a TCP segment or UDP datagram of `size` bytes has a checksum over all of them. readable:
+ * bytes of it. */
 static inline bool has_checksum(uint8_t protocol, const uint8_t *transport, uint32_t size, uint32_t readable)
 {
 	if (protocol == IPPROTO_TCP)
@@ -54,8 +55,8 @@ static inline bool has_checksum(uint8_t protocol, const uint8_t *transport, uint
 }
 
 /*
- * The sum of a valid IPv4 packet, from its header. The words of a valid IPv4 header add up to 0. Those of a valid segment
- * and of its pseudo-header do so, too. So the sum is that of the pseudo-header, negated.
+ * The sum of a valid IPv4 packet, from its header. The words of a valid IPv4 header add up to 0. Those of a valid
+ * segment and of its pseudo-header do so, too. So the sum is that of the pseudo-header, negated.
  */
 static inline bool derive_ipv4(const uint8_t *ip, uint32_t size, uint32_t readable, uint64_t *sum)
 {
@@ -73,9 +74,9 @@ static inline bool derive_ipv4(const uint8_t *ip, uint32_t size, uint32_t readab
 }
 
 /*
- * The same for IPv6 without extension headers. Its header has the addresses and the length of the pseudo-header, too. So
- * they cancel each other out. What is left are the first 4 bytes, the protocol with the hop limit, and the protocol of
- * the pseudo-header, negated.
+ * The same for IPv6 without extension headers. Its header has the addresses and the length of the pseudo-header, too.
+ * So they cancel each other out. What is left are the first 4 bytes, the protocol with the hop limit, and the protocol
+ * of the pseudo-header, negated.
  */
 static inline bool derive_ipv6(const uint8_t *ip, uint32_t size, uint32_t readable, uint64_t *sum)
 {

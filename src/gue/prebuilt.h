@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Outer headers that are built once and copied for every packet. Each struct holds all bytes before the second hop that
- * are the same for packets of one inner family and one number of hops. What differs per packet is written at the offsets
- * below: lengths, IPv4 checksum, hops and source port. Pure.
+ * are the same for packets of one inner family and one number of hops. What differs per packet is written at the
+ * offsets below: lengths, IPv4 checksum, hops and source port. Pure.
  */
 #ifndef GLB_GUE_PREBUILT_H
 #define GLB_GUE_PREBUILT_H

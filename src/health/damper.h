@@ -22,8 +22,8 @@ struct damper_rule {
 	/* Results in a row that change the verdict to healthy, and to unhealthy. */
 	unsigned trigger_healthy, trigger_unhealthy;
 	/*
-	 * A verdict that became unhealthy stays so for hold_ms at least. The hold doubles each time the check flaps, up to
-	 * hold_max_ms, which is not less than hold_ms. 0: no hold.
+	 * A verdict that became unhealthy stays so for hold_ms at least. The hold doubles each time the check flaps, up
+	 * to hold_max_ms, which is not less than hold_ms. 0: no hold.
 	 */
 	unsigned hold_ms, hold_max_ms;
 };
@@ -36,7 +36,8 @@ struct damper {
 	unsigned flaps;
 	/* The verdict stays unhealthy until then; 0: no hold. */
 	uint64_t held_until_ms;
-	/* True after a change from unhealthy to healthy; then when it was. A slow start of the backend would begin here. */
+	/* True after a change from unhealthy to healthy; then when it was. A slow start of the backend would begin
+	 * here. */
 	bool recovered;
 	uint64_t recovered_ms;
 };
@@ -74,7 +75,8 @@ bool damper_panics(uint32_t healthy, uint32_t total, unsigned threshold_percent)
  */
 struct damper_batch {
 	bool open;
-	/* False: the batch does not close early. Recoveries can wait, and other failures may not have had a result yet. */
+	/* False: the batch does not close early. Recoveries can wait, and other failures may not have had a
+	 * result yet. */
 	bool early;
 	/* Length of the window, and when it ends. */
 	unsigned window_ms;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The settings of http checks, as users write them: in `http` of healthcheck.conf, and in `healthchecks` of a JSON table
- * with the prefix http_. Every value is text; a list of headers is "NAME: VALUE\n" for each. Pure.
+ * The settings of http checks, as users write them: in `http` of healthcheck.conf, and in `healthchecks` of a JSON
+ * table with the prefix http_. Every value is text; a list of headers is "NAME: VALUE\n" for each. Pure.
  */
 #ifndef GLB_HEALTH_HTTP_SETTINGS_H
 #define GLB_HEALTH_HTTP_SETTINGS_H

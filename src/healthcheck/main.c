@@ -26,7 +26,8 @@
 
 /* File descriptors of a probe: its socket, and two with which libcurl wakes its thread. */
 #define PROBE_DESCRIPTORS 3
-/* File descriptors that are not for probes: transfers that end, tunnel sockets, epoll, inotify, files, the HTTP server. */
+/* File descriptors that are not for probes: transfers that end, tunnel sockets, epoll, inotify, files, the
+ * HTTP server. */
 #define OTHER_DESCRIPTORS 256
 
 static struct conf conf;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The messages between glb-director and `glb-director-cli capture`, over a UNIX socket of type SOCK_SEQPACKET. Each message is one
- * datagram in the host's byte order. The client sends one struct capture_request. The director replies with CAPTURE_REFUSED or
- * CAPTURE_STARTED, sends CAPTURE_TABLES and CAPTURE_PACKETS, and at the end CAPTURE_ENDED. The client asks for the end with
- * shutdown(2) of its sending side.
+ * The messages between glb-director and `glb-director-cli capture`, over a UNIX socket of type SOCK_SEQPACKET. Each
+ * message is one datagram in the host's byte order. The client sends one struct capture_request. The director replies
+ * with CAPTURE_REFUSED or CAPTURE_STARTED, sends CAPTURE_TABLES and CAPTURE_PACKETS, and at the end CAPTURE_ENDED. The
+ * client asks for the end with shutdown(2) of its sending side.
  */
 #ifndef GLB_PACKET_CAPTURE_MESSAGES_H
 #define GLB_PACKET_CAPTURE_MESSAGES_H
@@ -16,7 +16,8 @@
 /* The socket's name, in the folder of DPDK's telemetry socket. */
 #define CAPTURE_SOCKET "glb_capture"
 
-/* Changes with every change of this file. Both programs have verdicts as numbers, so it changes with their list, too. */
+/* Changes with every change of this file. Both programs have verdicts as numbers, so it changes with their
+ * list, too. */
 #define CAPTURE_PROTOCOL (2u << 16 | VERDICT_COUNT)
 
 /* The packet comes from the exception path, and has no verdict. As OUTCOME_RETURNED of worker/transmit.h. */
@@ -45,7 +46,8 @@ struct capture_instruction {
 
 struct capture_request {
 	uint32_t protocol; /* CAPTURE_PROTOCOL */
-	uint32_t verdicts; /* bit n: packets with enum verdict n; bit CAPTURE_RETURNED: packets from the exception path */
+	/* Bit n: packets with enum verdict n; bit CAPTURE_RETURNED: packets from the exception path */
+	uint32_t verdicts;
 	uint32_t snaplen, seconds, count;
 	uint32_t program_size; /* instructions; 0: every packet */
 	char table[CAPTURE_TEXT]; /* name or "#INDEX"; "": every packet */
@@ -64,7 +66,8 @@ enum capture_type {
 struct capture_counters {
 	uint64_t matched; /* packets that the filters chose */
 	uint64_t lost; /* of these, packets for which there was no room */
-	uint64_t skipped; /* packets that were not examined, because the capture had used its share of the lcore's time */
+	/* Packets that were not examined, because the capture had used its share of the lcore's time */
+	uint64_t skipped;
 };
 
 struct capture_port {
@@ -80,7 +83,8 @@ struct capture_start {
 	struct capture_port ports[CAPTURE_MAX_PORTS];
 };
 
-/* Labels of tables of one generation. All of them come before the first record of that generation, in as many messages as needed. */
+/* Labels of tables of one generation. All of them come before the first record of that generation, in as many messages
+ * as needed. */
 struct capture_tables {
 	uint32_t type;
 	uint32_t count; /* of labels; those of the next tables follow in the next message */

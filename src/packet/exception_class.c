@@ -140,7 +140,8 @@ static enum exception_class classify_v6(struct span at, bool unicast)
 	return classify_ip(&packet);
 }
 
-/* IS-IS has no type: it is an LLC frame with this service access point, followed by its protocol identifier (ISO 10589). */
+/* IS-IS has no type: it is an LLC frame with this service access point, followed by its protocol identifier (ISO
+ * 10589). */
 static bool is_isis(uint16_t type, struct span at)
 {
 	const uint8_t *llc = span_peek(&at, 4);

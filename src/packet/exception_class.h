@@ -13,7 +13,8 @@ enum exception_class {
 	EXCEPTION_NEIGHBOUR, /* ARP, ND, MLD and IGMP of hosts on the link. A loop or a scan floods with these first */
 	/*
 	 * Other frames that only a host on the link can send: LACP, LLDP, IS-IS; and the protocols of EXCEPTION_ROUTING
-	 * with a TTL of 255, with a multicast destination that routers do not forward, or with an IPv6 link-local source.
+	 * with a TTL of 255, with a multicast destination that routers do not forward, or with an IPv6 link-local
+	 * source.
 	 */
 	EXCEPTION_LINK,
 	EXCEPTION_ROUTING, /* BGP, BFD, OSPF and VRRP that any host may have sent */

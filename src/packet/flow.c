@@ -72,9 +72,9 @@ static const uint8_t extensions[UINT8_MAX + 1] = {
 };
 
 /*
- * Walks the extension headers (RFC 8200 section 4) up to a later fragment or to the upper protocol. Each step waits for the
- * load of the one before. So the loop has few instructions: the CPU then begins the next packet meanwhile. The end of a
- * header is compared with the end of the packet before anything is read behind it.
+ * Walks the extension headers (RFC 8200 section 4) up to a later fragment or to the upper protocol. Each step waits for
+ * the load of the one before. So the loop has few instructions: the CPU then begins the next packet meanwhile. The end
+ * of a header is compared with the end of the packet before anything is read behind it.
  */
 static enum verdict skip_extensions(struct packet *packet)
 {

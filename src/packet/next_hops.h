@@ -38,8 +38,8 @@ struct next_hops {
 	uint64_t mac; /* with `single`; 0: no packet has a next hop */
 	uint32_t count; /* of `slots` */
 	/*
-	 * By index in routes->addresses: the low 24 bits are an index in `macs`, the high 8 bits a mask for the outer
-	 * source port. The sum of the index and the masked port is the index of the packet's MAC. 0: no next hop.
+	 * Same indices as routes->addresses. The low 24 bits are an index in `macs`, the high 8 bits a mask for the
+	 * outer source port. The sum of the index and the masked port is the index of the packet's MAC. 0: no next hop.
 	 */
 	uint32_t *slots;
 	uint64_t *macs; /* [0] is 0, and no other */

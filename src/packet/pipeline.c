@@ -32,7 +32,8 @@ static enum verdict admit_and_parse(const struct pipeline *pipeline, struct burs
 	return flow->martian && admission->drop_martians ? VERDICT_DROP_MARTIAN : verdict;
 }
 
-/* Prefetches the headers of a long chain, up to the longest: two tags, and eight extension headers in packet and quote. */
+/* Prefetches the headers of a long chain, up to the longest: two tags, and eight extension headers in packet
+ * and quote. */
 static void prefetch_chain(const uint8_t *frame)
 {
 	__builtin_prefetch(frame + PREFETCH_FRAME_END + 64);
@@ -230,7 +231,8 @@ static uint64_t run_lanes(struct pipeline *pipeline, struct burst *burst, uint64
 	return pipeline->fast(&job, burst);
 }
 
-/* From the hash on, SIMD code takes the packets that the general path has parsed, too. Returns the lanes that it leaves. */
+/* From the hash on, SIMD code takes the packets that the general path has parsed, too. Returns the lanes that it
+ * leaves. */
 static uint64_t parse_rest(struct pipeline *pipeline, struct burst *burst, uint64_t lanes)
 {
 	uint64_t forwarded = parse_and_classify(pipeline, burst, lanes);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All that the director does with a burst. The fast path (lanes.h) takes the packets that it can. The general path takes
- * the others, stage by stage over the burst: parse all, classify all, hash all, look up all rows, write all headers. After
- * the second stage, the fast path takes those that it can now. If they are among ordinary packets, it takes them after the third stage.
- * The results are the same. Pure: no locks, no allocation, no logging. Workers, the CLI's replay and the tests run this
- * code.
+ * All that the director does with a burst. The fast path (lanes.h) takes the packets that it can. The general path
+ * takes the others, stage by stage over the burst: parse all, classify all, hash all, look up all rows, write all
+ * headers. After the second stage, the fast path takes those that it can now. If they are among ordinary packets, it
+ * takes them after the third stage. The results are the same. Pure: no locks, no allocation, no logging. Workers, the
+ * CLI's replay and the tests run this code.
  */
 #ifndef GLB_PACKET_PIPELINE_H
 #define GLB_PACKET_PIPELINE_H

@@ -52,8 +52,8 @@ static uint32_t pair_shift(const struct table *table)
 }
 
 /*
- * Decides how many pairs of each row the copy has: all, unless a few tables with many hops would make the copy more than
- * twice as large as the tables need, or 32 bits could not number its bits.
+ * Decides how many pairs of each row the copy has: all, unless a few tables with many hops would make the copy more
+ * than twice as large as the tables need, or 32 bits could not number its bits.
  */
 static void choose_pairs(struct routes *routes)
 {

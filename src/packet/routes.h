@@ -18,7 +18,8 @@
 
 _Static_assert(TABLE_MAX_HOPS <= PREBUILT_MAX_HOPS, "the fast path has headers for each row");
 
-/* The fast path loads this many bytes, from the byte in which a pair of hops starts. The first 0, 2, 4 or 6 bits are not its. */
+/* The fast path loads this many bytes, from the byte in which a pair of hops starts. The first 0, 2, 4 or 6 bits are
+ * not its. */
 #define ROUTES_LOAD 4
 _Static_assert(TABLE_MAX_BACKENDS <= 1 << (8 * ROUTES_LOAD - 6) / 2, "one load has the bits of two backend indices");
 
@@ -34,14 +35,16 @@ struct routes {
 	struct portmap *portmap; /* compiled from the classifier */
 	struct table_set set; /* what the routes were built from; `tables` below points into it */
 	uint32_t *addresses; /* of all backends; those of table t start at stride * t; unused ones are 0 */
-	uint32_t *sorted; /* the addresses of all backends, ascending as numbers; sorted_count of them, some maybe twice */
+	/* The addresses of all backends, ascending as numbers; sorted_count of them, some maybe twice */
+	uint32_t *sorted;
 	uint32_t sorted_count;
-	uint32_t stride; /* the number of backends of the largest table, so that the tables lie side by side in the caches */
+	/* The number of backends of the largest table, so that the tables lie side by side in the caches */
+	uint32_t stride;
 	uint32_t address_count; /* of `addresses`, with unused ones */
 	/*
-	 * A copy of all rows, as pairs of hops without gaps. A hop is a backend index of hop_bits bits, and the first hop of a
-	 * pair has the lower ones. Pair p starts at bit 2 * hop_bits * p, counted from the lowest bit of the first byte. A row has
-	 * 1 << pair_shift pairs, and where it has fewer hops, its first one takes their place.
+	 * A copy of all rows, as pairs of hops without gaps. A hop is a backend index of hop_bits bits, and the first
+	 * hop of a pair has the lower ones. Pair p starts at bit 2 * hop_bits * p, counted from the lowest bit of the
+	 * first byte. A row has 1 << pair_shift pairs, and where it has fewer hops, its first one takes their place.
 	 */
 	uint8_t *pairs;
 	uint8_t hop_bits;
@@ -51,7 +54,8 @@ struct routes {
 	bool pairs_only; /* every row has two different hops */
 	bool pairs_far; /* the second cache of a core does not hold all pairs */
 	uint32_t row_starts[TABLE_MAX_TABLES]; /* by table: index of the first row in the copy */
-	/* By table: hops of a row, or 0 if the fast path cannot take its packets: a row of more than two hops repeats one. */
+	/* Hops of a row of each table, or 0 if the fast path cannot take its packets: a row of more than two hops
+	 * repeats one. */
 	uint32_t hop_counts[TABLE_MAX_TABLES];
 	uint64_t digest; /* table_set_digest() */
 	struct routes_table tables[TABLE_MAX_TABLES];

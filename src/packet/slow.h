@@ -20,8 +20,8 @@
 #define SLOW_LENGTHS_TEXT 512
 
 /*
- * Adds a warning for each cause: many prefix lengths, binds without room in the port maps, and rows of more than two hops
- * that have an address twice. portmap: of the set. Rows may be missing.
+ * Adds a warning for each cause: many prefix lengths, binds without room in the port maps, and rows of more than two
+ * hops that have an address twice. portmap: of the set. Rows may be missing.
  */
 void slow_warn(const struct table_set *set, const struct portmap *portmap, struct faults *faults);
 

@@ -29,8 +29,8 @@ struct steer_result steer_flow(
 	const struct flow *flow, const struct routes *routes, const struct steering_config *steering);
 
 /*
- * Returns the first bind that matches a flow, as a lookup of packet/classifier/classify.h does. It is a bind of the table
- * that the flow is steered by, if any.
+ * Returns the first bind that matches a flow, as a lookup of packet/classifier/classify.h does. It is a bind of the
+ * table that the flow is steered by, if any.
  */
 int steer_find_bind(const struct flow *flow, const struct routes *routes);
 
@@ -45,21 +45,22 @@ int steer_find_packet_bind(const uint8_t *ip, uint32_t readable, uint32_t size, 
 uint64_t steer_hash(const struct flow *flow, const struct routes *routes, uint16_t table, uint8_t fields);
 
 /*
- * Finds the table of each given lane with VERDICT_FORWARDED, or gives it another verdict: steer_unmatched() if no bind matches,
- * VERDICT_DROP_FRAGMENT for a later fragment that its addresses alone cannot steer. A lane with VERDICT_DROP_UNMATCHED
- * gets steer_unmatched(). All other lanes stay as they are.
+ * Finds the table of each given lane with VERDICT_FORWARDED, or gives it another verdict: steer_unmatched() if no bind
+ * matches, VERDICT_DROP_FRAGMENT for a later fragment that its addresses alone cannot steer. A lane with
+ * VERDICT_DROP_UNMATCHED gets steer_unmatched(). All other lanes stay as they are.
  */
 void steer_classify(
 	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering);
 
 /*
- * Finds hash, row and hops of each given lane with VERDICT_FORWARDED, after steer_classify(), stage by stage, so that the
- * rows are in the caches when they are read.
+ * Finds hash, row and hops of each given lane with VERDICT_FORWARDED, after steer_classify(), stage by stage, so that
+ * the rows are in the caches when they are read.
  */
 void steer_find_hops(
 	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering);
 
-/* Finds the hashes of these lanes, which have VERDICT_FORWARDED: by hash_fields, and by alt_hash_fields if it is set. */
+/* Finds the hashes of these lanes, which have VERDICT_FORWARDED: by hash_fields, and by alt_hash_fields if
+ * it is set. */
 void steer_hash_lanes(
 	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering);
 

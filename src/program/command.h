@@ -22,7 +22,8 @@ enum {
 
 struct command_option {
 	const char *name; /* without dashes; NULL ends the array */
-	/* The argument's name in --help, or its words like "2|3"; "[=NAME]": can be left out; NULL: the option takes none. */
+	/* The argument's name in --help, or its words like "2|3"; "[=NAME]": can be left out; NULL: the option takes
+	 * none. */
 	const char *argument;
 	const char *help; /* --help breaks it into lines */
 };
@@ -59,7 +60,8 @@ struct command_program {
 	const char *note; /* the last line of --help; NULL: none */
 	const struct command *const *commands;
 	size_t count;
-	/* Checks the operands of every subcommand before run(). Returns COMMAND_OK, or the exit code. NULL: no check. */
+	/* Checks the operands of every subcommand before run(). Returns COMMAND_OK, or the exit code. NULL:
+	 * no check. */
 	int (*check)(const struct command_args *args);
 	command_values *values; /* NULL: offers none */
 };
@@ -95,8 +97,8 @@ void command_note(const char *format, ...) __attribute__((format(printf, 1, 2)))
 #define COMMAND_COLUMNS 80
 
 /*
- * Print a line for people on stdout. A line of more than COMMAND_COLUMNS columns is broken at spaces, and its other lines are
- * indented by `indent` columns.
+ * Print a line for people on stdout. A line of more than COMMAND_COLUMNS columns is broken at spaces, and its other
+ * lines are indented by `indent` columns.
  */
 void command_print(unsigned indent, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void command_vprint(unsigned indent, const char *format, va_list args) __attribute__((format(printf, 2, 0)));

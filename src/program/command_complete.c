@@ -91,7 +91,8 @@ static void offer_value(const struct command_option *option, command_values *val
 		values(name, args);
 }
 
-/* Copies the name of operand `index` from "TABLE IN.pcap [OUT.pcap]". The last one may repeat: "FILE...". False: none. */
+/* Copies the name of operand `index` from "TABLE IN.pcap [OUT.pcap]". The last one may repeat: "FILE...".
+ * False: none. */
 static bool operand_name(const char *operands, int index, char name[NAME_MAX_SIZE])
 {
 	size_t size = 0;

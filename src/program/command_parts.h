@@ -8,7 +8,8 @@
 int command_help_program(const struct command_program *program);
 int command_help(const struct command *command, const char *program);
 
-/* Offers what can replace the last of `count` words, for a program and for a command whose name is not among the words. */
+/* Offers what can replace the last of `count` words, for a program and for a command whose name is not among
+ * the words. */
 int command_complete_program(const struct command_program *program, int count, char **words);
 int command_complete(const struct command *command, command_values *values, int count, char **words);
 

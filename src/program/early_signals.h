@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocks signals before the constructors of libraries run. So a SIGHUP for a daemon that is just starting waits until the
- * daemon handles it, and does not kill it. The constructors of DPDK alone take longer than everything before them. Only
- * the time that the dynamic linker needs remains. A parent that blocks the signals before it executes the daemon closes
- * that gap, too, because the mask is inherited. Include it only in the file with main().
+ * Blocks signals before the constructors of libraries run. So a SIGHUP for a daemon that is just starting waits until
+ * the daemon handles it, and does not kill it. The constructors of DPDK alone take longer than everything before them.
+ * Only the time that the dynamic linker needs remains. A parent that blocks the signals before it executes the daemon
+ * closes that gap, too, because the mask is inherited. Include it only in the file with main().
  */
 #ifndef GLB_PROGRAM_EARLY_SIGNALS_H
 #define GLB_PROGRAM_EARLY_SIGNALS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The findings of a command that looks at a host, changes nothing, and says what is wrong and how to mend it. Its checks add findings,
- * and findings_print() prints them as text or as JSON. One thread.
+ * The findings of a command that looks at a host, changes nothing, and says what is wrong and how to mend it. Its
+ * checks add findings, and findings_print() prints them as text or as JSON. One thread.
  */
 #ifndef GLB_PROGRAM_FINDINGS_H
 #define GLB_PROGRAM_FINDINGS_H
@@ -29,8 +29,8 @@ void findings_open(struct findings *findings);
 void findings_close(struct findings *findings);
 
 /*
- * Add a finding. object: what it is about, "" for the host. command: what mends it; NULL: no command does, and the text says what
- * to do.
+ * Add a finding. object: what it is about, "" for the host. command: what mends it; NULL: no command does, and the text
+ * says what to do.
  */
 void findings_add(struct findings *findings, enum findings_level level, const char *object, const char *command,
 	const char *format, ...) __attribute__((format(printf, 5, 6)));
@@ -41,9 +41,9 @@ void findings_vadd(struct findings *findings, enum findings_level level, const c
 #define FINDINGS_FAILED 2
 
 /*
- * Prints the findings on stdout. json: an object with `key`, `version`, `result` and `findings`; otherwise lines for people, and a
- * last line with the numbers of failures and warnings of the `subject`. Returns the exit code: 0: ok, 1: warnings, 2: failures, or
- * stdout cannot be written.
+ * Prints the findings on stdout. json: an object with `key`, `version`, `result` and `findings`; otherwise lines for
+ * people, and a last line with the numbers of failures and warnings of the `subject`. Returns the exit code: 0: ok, 1:
+ * warnings, 2: failures, or stdout cannot be written.
  */
 int findings_print(const struct findings *findings, const char *key, const char *subject, bool json);
 

@@ -2,8 +2,8 @@
 /*
  * Messages for the operator on stderr. Each is one line and one write(2): "PROGRAM: LEVEL: TEXT", or with the prefixes
  * of sd-daemon(3) if stderr is the journal. Any thread may log. Workers may only use log_limited(), because it writes
- * at most one line a second. When nobody reads stderr, the first line waits a second, and it and the next ones are lost:
- * the next line that is read is preceded by their number.
+ * at most one line a second. When nobody reads stderr, the first line waits a second, and it and the next ones are
+ * lost: the next line that is read is preceded by their number.
  */
 #ifndef GLB_PROGRAM_LOG_H
 #define GLB_PROGRAM_LOG_H

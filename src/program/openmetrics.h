@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes metrics as text, in one of two formats: OpenMetrics 1.0, or the text format of Prometheus, which promtool and the
- * textfile collector of node_exporter read. All samples of a family follow its header. Owned by one thread.
+ * Writes metrics as text, in one of two formats: OpenMetrics 1.0, or the text format of Prometheus, which promtool and
+ * the textfile collector of node_exporter read. All samples of a family follow its header. Owned by one thread.
  */
 #ifndef GLB_PROGRAM_OPENMETRICS_H
 #define GLB_PROGRAM_OPENMETRICS_H

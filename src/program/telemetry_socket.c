@@ -126,7 +126,8 @@ static int receive(const struct telemetry_socket *telemetry, size_t max, json_t 
 	return -error;
 }
 
-/* Reads the greeting, which says how large replies can be. A director with too many connections closes this one instead. */
+/* Reads the greeting, which says how large replies can be. A director with too many connections closes this one
+ * instead. */
 static int greet(struct telemetry_socket *telemetry, struct faults *faults)
 {
 	json_t *greeting;

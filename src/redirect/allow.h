@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a program allows: redirect.conf, and the addresses of this host. One thread. Functions that return an exit code print
- * an error.
+ * What a program allows: redirect.conf, and the addresses of this host. One thread. Functions that return an exit code
+ * print an error.
  */
 #ifndef GLB_REDIRECT_ALLOW_H
 #define GLB_REDIRECT_ALLOW_H
@@ -13,8 +13,8 @@
 #include "redirect/redirect.h"
 
 /*
- * Reads the file settings->config_file, or the defaults if it is "", and sets the members of *settings that depend on it.
- * Returns an exit code. The caller calls redirect_conf_free() in either case.
+ * Reads the file settings->config_file, or the defaults if it is "", and sets the members of *settings that depend on
+ * it. Returns an exit code. The caller calls redirect_conf_free() in either case.
  */
 int allow_read(struct redirect_settings *settings, struct redirect_conf *conf);
 

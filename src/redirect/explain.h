@@ -33,14 +33,14 @@ int explain_elsewhere(const char *interface);
 int explain_foreign(const char *interface, uint32_t program_id);
 
 /*
- * Whether the XDP program is the dispatcher of libxdp, which calls the programs of other tools. It is known by the folder in
- * which libxdp pins these programs, because reading the name of a program needs CAP_SYS_ADMIN.
+ * Whether the XDP program is the dispatcher of libxdp, which calls the programs of other tools. It is known by the
+ * folder in which libxdp pins these programs, because reading the name of a program needs CAP_SYS_ADMIN.
  */
 bool explain_is_dispatcher(const char *interface, uint32_t program_id);
 
 /*
- * Prints nothing: writes the command that removes an XDP program of another tool. It depends on how the program is attached.
- * Without CAP_SYS_ADMIN, which listing the links needs, the text names both commands.
+ * Prints nothing: writes the command that removes an XDP program of another tool. It depends on how the program is
+ * attached. Without CAP_SYS_ADMIN, which listing the links needs, the text names both commands.
  */
 void explain_removal(char *remedy, size_t size, const char *interface, uint32_t program_id);
 

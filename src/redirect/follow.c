@@ -29,8 +29,8 @@ static const struct command_option options[] = {
 };
 
 /*
- * Lets only routes of type local through, and all messages about links: a host may have a million other routes. The kernel
- * reports a local route for each address that is added.
+ * Lets only routes of type local through, and all messages about links: a host may have a million other routes. The
+ * kernel reports a local route for each address that is added.
  */
 static int filter_routes(int fd)
 {

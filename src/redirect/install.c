@@ -79,7 +79,8 @@ static int put_companion_if_missing(const struct install *install, const struct 
 	return place == COMPANION_MISSING ? put_companion(install, program) : COMMAND_OK;
 }
 
-/* The program is attached as long as the link is open or pinned, so a loader that is killed before the pin detaches it. */
+/* The program is attached as long as the link is open or pinned, so a loader that is killed before the pin
+ * detaches it. */
 static int link_new(const struct install *install, const struct program *program)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = install->generic ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE);

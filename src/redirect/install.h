@@ -27,10 +27,10 @@ struct install {
 int install_new(struct install *install);
 
 /*
- * Replaces the attached program atomically: every packet is handled by the old or by the new program. A failure
- * leaves the old program as it was. The new program uses the same map of counters. If it has more counters, it gets a
- * new map with a copy of the old values, so packets between the copy and the replacement are not counted. Does this only
- * if the program is still on this interface, and in the mode of the command line. Sets `generic`.
+ * Replaces the attached program atomically: every packet is handled by the old or by the new program. A failure leaves
+ * the old program as it was. The new program uses the same map of counters. If it has more counters, it gets a new map
+ * with a copy of the old values, so packets between the copy and the replacement are not counted. Does this only if the
+ * program is still on this interface, and in the mode of the command line. Sets `generic`.
  */
 int install_check_and_replace(struct install *install, const struct pins *old);
 

@@ -30,9 +30,9 @@ const char *loader_udp_name(uint16_t udp);
 const char *loader_forward_name(uint16_t forward);
 
 /*
- * Waits until no other loader changes pins, and keeps others out until loader_unlock(), which also removes the folder of all
- * pins if it is empty. -EPERM, after a message: others may change the pins. Another -errno: the first operation on pins says
- * why.
+ * Waits until no other loader changes pins, and keeps others out until loader_unlock(), which also removes the folder
+ * of all pins if it is empty. -EPERM, after a message: others may change the pins. Another -errno: the first operation
+ * on pins says why.
  */
 int loader_lock(void);
 void loader_unlock(void);

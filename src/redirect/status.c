@@ -26,7 +26,8 @@ struct state {
 	json_t *warnings; /* owned; an array of texts about what the counters tell */
 };
 
-/* Warns if UDP servers seem not to connect their sockets. It costs them a detour with 2 hops, and connections with more. */
+/* Warns if UDP servers seem not to connect their sockets. It costs them a detour with 2 hops, and connections with
+ * more. */
 static void warn_of_listeners(struct state *state)
 {
 	const uint64_t *counters = state->attached.counters;

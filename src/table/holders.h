@@ -33,7 +33,8 @@ struct holders {
 bool holders_create(struct holders *holders);
 void holders_free(struct holders *holders);
 
-/* Sets *proxy to the number of this address, which is a new one if nobody named it before. Returns false if out of memory. */
+/* Sets *proxy to the number of this address, which is a new one if nobody named it before. Returns false if out of
+ * memory. */
 bool holders_number(struct holders *holders, const struct netaddr *addr, uint32_t *proxy);
 
 /* Adds connections to a row. Returns false if out of memory. */

@@ -168,8 +168,8 @@ static uint64_t sum_binds(const struct table *table)
 	return sum;
 }
 
-/* Hashes the IPv4 addresses of a row's hops, padded with zeros to DIGEST_HOPS or TABLE_MAX_HOPS. Leaves out the repeated
- * hop of version 2, so that all versions give the same digest. */
+/* Hashes the IPv4 addresses of a row's hops, padded with zeros to DIGEST_HOPS or TABLE_MAX_HOPS. Leaves out the
+ * repeated hop of version 2, so that all versions give the same digest. */
 static void digest_row(struct siphash_state *state, const struct table *table, uint32_t row)
 {
 	const uint16_t *hops = table->rows + (size_t)row * table->row_hops;

@@ -74,7 +74,8 @@ struct table {
 	uint8_t hash_key[SIPHASH_KEY_SIZE];
 	uint8_t seed[SIPHASH_KEY_SIZE]; /* of the rows; zero unless read from JSON */
 	uint8_t hops; /* configured hops per row, 2..8; TABLE_DEFAULT_HOPS if the file does not have it (version 2) */
-	uint16_t balance; /* a backend is first in at most this many thousandths of its fair share of rows; 0: no limit */
+	/* A backend is first in at most this many thousandths of its fair share of rows; 0: no limit */
+	uint16_t balance;
 	uint32_t backend_count;
 	struct table_backend *backends;
 	uint32_t past_count; /* <= TABLE_MAX_PAST */
@@ -113,14 +114,15 @@ const char *table_bind_text(const struct table_bind *bind, char buf[TABLE_BIND_T
 
 #define TABLE_MATCHING_TEXT_MAX 64
 
-/* Writes ", balance 1.02, 3 previous states" for the line of a table; each part only if the table has it. Returns buf. */
+/* Writes ", balance 1.02, 3 previous states" for the line of a table; each part only if the table has it.
+ * Returns buf. */
 const char *table_matching_text(const struct table *table, char buf[TABLE_MATCHING_TEXT_MAX]);
 
 /* Returns the indexes of the backends in the order of their addresses; the caller frees it. NULL: out of memory. */
 uint32_t *table_backend_order(const struct table *table);
 
-/* Returns the index of the first backend with this address; backend_count: there is none. order: table_backend_order(), or NULL: takes
- * linear time. */
+/* Returns the index of the first backend with this address; backend_count: there is none. order: table_backend_order(),
+ * or NULL: takes linear time. */
 uint32_t table_find_backend(const struct table *table, const uint32_t *order, const struct netaddr *addr);
 
 /* A good backend takes new connections: it is active or filling, and healthy. */
@@ -135,7 +137,8 @@ static inline unsigned table_backend_weight(const struct table_backend *backend)
 	return backend->weight ? backend->weight : TABLE_DEFAULT_WEIGHT;
 }
 
-/* Returns true if the table was read from a binary file of version 2, the only one without weights, balance and previous states. */
+/* Returns true if the table was read from a binary file of version 2, the only one without weights, balance and
+ * previous states. */
 static inline bool table_is_version_2(const struct table *table)
 {
 	return table->backend_count && table->backends[0].weight == 0;
@@ -159,8 +162,8 @@ uint64_t table_set_digest(const struct table_set *set);
 
 /*
  * Returns a digest of what people write in a table: hash keys, backends and binds. It is the same for JSON and both
- * file versions, and does not depend on the order of backends and binds, or on names, states, health or rows. The tables
- * need no rows.
+ * file versions, and does not depend on the order of backends and binds, or on names, states, health or rows. The
+ * tables need no rows.
  */
 uint64_t table_set_fingerprint(const struct table_set *set);
 

@@ -39,8 +39,9 @@ enum table_cover table_bind_index_cover(const struct table_bind_index *index, co
 #define TABLE_BIND_INDEX_LOOKS 65536 /* for all binds of a table */
 
 /*
- * Adds to `tables` those that have an equal bind, or, if there is none, those with a bind that matches a packet of `bind`. For the latter
- * it looks at no more than *looks binds, and subtracts their number, so that a caller can bound the time for many binds.
+ * Adds to `tables` those that have an equal bind, or, if there is none, those with a bind that matches a packet of
+ * `bind`. For the latter it looks at no more than *looks binds, and subtracts their number, so that a caller can bound
+ * the time for many binds.
  */
 void table_bind_index_tables(const struct table_bind_index *index, const struct table_bind *bind, uint32_t *looks,
 	struct table_mask *tables);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A sweep over the ports. A segment tree over the addresses counts the binds of the new set that are open at the current port, and
- * remembers for each address the last port at which there was none. A bind of the old set has lost packets if, at its last port, one of its
- * addresses was without an open bind at its first port or later.
+ * A sweep over the ports. A segment tree over the addresses counts the binds of the new set that are open at the
+ * current port, and remembers for each address the last port at which there was none. A bind of the old set has lost
+ * packets if, at its last port, one of its addresses was without an open bind at its first port or later.
  */
 #include "table/table_bind_ports.h"
 
@@ -12,7 +12,8 @@
 
 #define NEVER (-1) /* no port */
 
-/* The place between two addresses of a protocol. Places sort as their bytes do: protocol, family, 1 after the last address, address. */
+/* The place between two addresses of a protocol. Places sort as their bytes do: protocol, family, 1 after the last
+ * address, address. */
 struct edge {
 	uint8_t bytes[3 + 16];
 };
@@ -89,7 +90,8 @@ static void stamp(struct node *node, int32_t port)
 	node->last = node->stamp = port;
 }
 
-/* Tells the children what the node knows. Before a change below the node, because the stamp is about the addresses that have `min` now. */
+/* Tells the children what the node knows. Before a change below the node, because the stamp is about the addresses that
+ * have `min` now. */
 static void push(struct sweep *sweep, size_t at)
 {
 	struct node *node = &sweep->nodes[at], *children = &sweep->nodes[2 * at];

@@ -33,7 +33,8 @@ struct table_guard {
  */
 bool table_guard_allows(const struct table_guard *guard, struct faults *faults);
 
-/* Writes a refusal in one line: the first error in faults, the number of others, and how to confirm the change. Returns buf. */
+/* Writes a refusal in one line: the first error in faults, the number of others, and how to confirm the change. Returns
+ * buf. */
 const char *table_guard_refusal(
 	const struct table_guard *guard, const struct faults *faults, char buf[TABLE_GUARD_TEXT_MAX]);
 

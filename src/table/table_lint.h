@@ -31,14 +31,15 @@ void table_lint_own_address(const struct table_set *set, const struct netaddr *o
 
 /*
  * Adds warnings about binds whose clients may send packets that never fit outbound_mtu with their outer headers: IPv6
- * packets of 1280 bytes, and IPv4 packets of 576. alt_hash: alt_hash_fields is set, so that packets have the hops of two
- * rows.
+ * packets of 1280 bytes, and IPv4 packets of 576. alt_hash: alt_hash_fields is set, so that packets have the hops of
+ * two rows.
  */
 void table_lint_mtu(const struct table_set *set, uint32_t outbound_mtu, bool alt_hash, struct faults *faults);
 
 /*
- * Adds the warnings, and errors about backends that cannot work. If faults->thorough is set, a published key is an error, and
- * members are named that GLB's programs read otherwise. Skips addresses that table_json could not read: they have no family.
+ * Adds the warnings, and errors about backends that cannot work. If faults->thorough is set, a published key is an
+ * error, and members are named that GLB's programs read otherwise. Skips addresses that table_json could not read: they
+ * have no family.
  */
 void table_lint(const struct table_set *set, struct faults *faults);
 

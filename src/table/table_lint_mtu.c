@@ -33,8 +33,8 @@ static uint32_t count_binds(const struct table *table, enum netaddr_family famil
 }
 
 /*
- * Adds one warning for all tables with as many hops as table `t`, if this is the first of them. It names the first bind of the family, and
- * counts the others.
+ * Adds one warning for all tables with as many hops as table `t`, if this is the first of them. It names the first bind
+ * of the family, and counts the others.
  */
 static void lint_family(const struct table_set *set, uint32_t t, enum netaddr_family family, bool alt_hash,
 	uint32_t outbound_mtu, struct faults *faults)

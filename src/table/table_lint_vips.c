@@ -8,7 +8,8 @@
 #include "table/table_bind_index.h"
 #include "table/table_lint.h"
 
-/* The addresses of binds: those of a single address (VIPs), sorted; an index of all; and one of those that match GUE. */
+/* The addresses of binds: those of a single address (VIPs), sorted; an index of all; and one of those that
+ * match GUE. */
 struct vips {
 	struct netaddr *hosts;
 	size_t count;
@@ -106,7 +107,8 @@ static int compare_findings(const void *a, const void *b)
 	return netaddr_compare(&(*x)->addr, &(*y)->addr);
 }
 
-/* Finds the bind of each finding. pending: those with this match, sorted. What a bind covers is one range of them, and is done. */
+/* Finds the bind of each finding. pending: those with this match, sorted. What a bind covers is one range of them, and
+ * is done. */
 static void find_binds(const struct table_set *set, enum vip_match match, struct finding **pending, size_t count)
 {
 	for (uint32_t t = 0; t < set->count && count; t++) {

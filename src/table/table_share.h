@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds the tables of a set whose rows are the same, so that they are built, stored and checked once. Pure. A set has at
- * most TABLE_MAX_TABLES tables.
+ * Finds the tables of a set whose rows are the same, so that they are built, stored and checked once. Pure. A set has
+ * at most TABLE_MAX_TABLES tables.
  */
 #ifndef GLB_TABLE_TABLE_SHARE_H
 #define GLB_TABLE_TABLE_SHARE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The counters of one lcore. Only that lcore writes them, with plain stores. Any thread may read them and add them up. They
- * only grow. Over all lcores, `received` is the sum of all verdicts whenever the director holds no packet.
+ * The counters of one lcore. Only that lcore writes them, with plain stores. Any thread may read them and add them up.
+ * They only grow. Over all lcores, `received` is the sum of all verdicts whenever the director holds no packet.
  */
 #ifndef GLB_WORKER_COUNTERS_H
 #define GLB_WORKER_COUNTERS_H
@@ -11,8 +11,8 @@
 #include "packet/verdict.h"
 
 /*
- * 1: the worker counts packets of backends and binds, takes poll gaps, and tests whether a capture runs. The benchmark also
- * compiles it with 0, to measure what this costs.
+ * 1: the worker counts packets of backends and binds, takes poll gaps, and tests whether a capture runs. The benchmark
+ * also compiles it with 0, to measure what this costs.
  */
 #ifndef WATCHES
 #define WATCHES 1

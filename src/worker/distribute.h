@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Distribution in software, for ports with fewer receive queues than there are lcores. One lcore, the distributor, receives
- * and sends every flow to one of several workers, always the same one, through a ring per worker. The distributor may be one of
- * these workers itself. The packets of a flow stay in order, because they all pass the same queue, lcore and ring.
+ * Distribution in software, for ports with fewer receive queues than there are lcores. One lcore, the distributor,
+ * receives and sends every flow to one of several workers, always the same one, through a ring per worker. The
+ * distributor may be one of these workers itself. The packets of a flow stay in order, because they all pass the same
+ * queue, lcore and ring.
  */
 #ifndef GLB_WORKER_DISTRIBUTE_H
 #define GLB_WORKER_DISTRIBUTE_H
@@ -37,27 +38,29 @@ struct distributor {
 };
 
 /*
- * Returns whether the distributor should also work on packets, beside `workers` other lcores. With one worker, the distributor
- * takes half of the flows, because it would be idle otherwise. With more workers, receiving keeps it busy.
+ * Returns whether the distributor should also work on packets, beside `workers` other lcores. With one worker, the
+ * distributor takes half of the flows, because it would be idle otherwise. With more workers, receiving keeps it busy.
  */
 static inline bool distribute_works_itself(uint16_t workers)
 {
 	return workers == 1;
 }
 
-/* The memory may be on any socket. NULL: out of memory. The caller sets the rings and frees the result with rte_free(). */
+/* The memory may be on any socket. NULL: out of memory. The caller sets the rings and frees the result with
+ * rte_free(). */
 struct distributor *distribute_create(uint16_t ring_count, bool works_itself);
 
 /*
- * Returns whether the distributor may receive from `in` now. While a worker's ring is full, packets wait in the receive queue,
- * which has `descriptors` descriptors. When that queue is half full, the distributor receives nevertheless, so that one slow worker
- * does not hold up the others; the packets for the slow worker are then dropped.
+ * Returns whether the distributor may receive from `in` now. While a worker's ring is full, packets wait in the receive
+ * queue, which has `descriptors` descriptors. When that queue is half full, the distributor receives nevertheless, so
+ * that one slow worker does not hold up the others; the packets for the slow worker are then dropped.
  */
 bool distribute_ready(struct distributor *distributor, const struct queue *in, uint16_t descriptors);
 
 /*
  * Sends each packet of the burst to its worker. Frees and counts the packets that a ring has no room for. Returns the
- * distributor's own share, or NULL if it does not work itself. The caller sets the count of that share to 0 when it is done.
+ * distributor's own share, or NULL if it does not work itself. The caller sets the count of that share to 0 when it is
+ * done.
  */
 struct distribute_share *distribute_burst(
 	struct distributor *distributor, struct rte_mbuf **mbufs, uint16_t count, struct counters *counters);

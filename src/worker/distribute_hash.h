@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * Returns the same hash for all packets of a flow. It covers what network cards hash for RSS: the addresses, and the ports of
- * TCP and UDP unless the packet is a fragment. All frames that are not IP have the same hash. readable: bytes of the frame that may
- * be read. seed: random, so that no sender can aim its packets at one lcore.
+ * Returns the same hash for all packets of a flow. It covers what network cards hash for RSS: the addresses, and the
+ * ports of TCP and UDP unless the packet is a fragment. All frames that are not IP have the same hash. readable: bytes
+ * of the frame that may be read. seed: random, so that no sender can aim its packets at one lcore.
  */
 uint32_t distribute_hash(const uint8_t *frame, uint32_t readable, uint64_t seed);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Wakes an lcore that sleeps while its packets arrive in rings. Before the consumer sleeps, it announces that, looks at its rings
- * once more, and only then waits for the file descriptor. The producer looks for the announcement after it has filled a ring. So
- * either the consumer sees the packets, or the producer sees the announcement.
+ * Wakes an lcore that sleeps while its packets arrive in rings. Before the consumer sleeps, it announces that, looks at
+ * its rings once more, and only then waits for the file descriptor. The producer looks for the announcement after it
+ * has filled a ring. So either the consumer sees the packets, or the producer sees the announcement.
  */
 #ifndef GLB_WORKER_DOORBELL_H
 #define GLB_WORKER_DOORBELL_H

@@ -17,7 +17,8 @@ struct exception_limits {
 	struct shared_bucket buckets[EXCEPTION_CLASSES];
 };
 
-/* The limits of the configuration: packets a second of the control plane and of all else. second: in ticks of rte_rdtsc(). */
+/* The limits of the configuration: packets a second of the control plane and of all else. second: in ticks of
+ * rte_rdtsc(). */
 struct exception_limits exceptions_limits(uint32_t control, uint32_t other, uint64_t second);
 
 struct exceptions {

@@ -101,7 +101,8 @@ static uint32_t next_nap(struct idle *idle)
 	return nap;
 }
 
-/* Also of an interface that is down: poll() always returns its file descriptor, but with an error instead of packets. */
+/* Also of an interface that is down: poll() always returns its file descriptor, but with an error instead of
+ * packets. */
 static bool is_readable(const struct idle *idle, unsigned first)
 {
 	for (unsigned i = first; i < idle->fd_count; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From mbufs to the lanes of a burst, and back. The pipeline overwrites a frame in place, so its mbuf must be writable: one
- * segment, in a buffer that nothing else refers to. Other mbufs (chained, shared, attached to another mbuf or to an external
- * buffer) are replaced by a copy. So are mbufs from which the driver has taken VLAN tags, and the copy has the tags again, because
- * a tagged frame must not pass for an untagged one.
+ * From mbufs to the lanes of a burst, and back. The pipeline overwrites a frame in place, so its mbuf must be writable:
+ * one segment, in a buffer that nothing else refers to. Other mbufs (chained, shared, attached to another mbuf or to an
+ * external buffer) are replaced by a copy. So are mbufs from which the driver has taken VLAN tags, and the copy has the
+ * tags again, because a tagged frame must not pass for an untagged one.
  */
 #ifndef GLB_WORKER_MBUF_H
 #define GLB_WORKER_MBUF_H
@@ -17,8 +17,8 @@
 #include "packet/burst.h"
 
 /*
- * Several fields are read or written at once, as drivers do it. From rearm_data on: data_off, refcnt, nb_segs and port with
- * 16 bits each, ol_flags with 64.
+ * Several fields are read or written at once, as drivers do it. From rearm_data on: data_off, refcnt, nb_segs and port
+ * with 16 bits each, ol_flags with 64.
  */
 _Static_assert(offsetof(struct rte_mbuf, data_off) == offsetof(struct rte_mbuf, rearm_data) &&
 		       offsetof(struct rte_mbuf, refcnt) == offsetof(struct rte_mbuf, rearm_data) + 2 &&
@@ -77,8 +77,8 @@ static inline void mbuf_to_lane(const struct rte_mbuf *mbuf, struct burst *burst
 bool mbuf_commit_chain(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed);
 
 /*
- * mbuf_commit() of an mbuf with one segment, in as few stores as possible, because they are most of its cost. The mbuf is
- * writable, so it has none of the flags that describe its buffer.
+ * mbuf_commit() of an mbuf with one segment, in as few stores as possible, because they are most of its cost. The mbuf
+ * is writable, so it has none of the flags that describe its buffer.
  */
 static inline void mbuf_commit_single(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size)
 {
@@ -92,9 +92,9 @@ static inline void mbuf_commit_single(struct rte_mbuf *mbuf, const uint8_t *out,
 }
 
 /*
- * Makes the mbuf contain the frame that the pipeline wrote for its lane. out: its first byte, in the first segment or in the
- * headroom. size: its bytes, over all segments; the rest is cut off. The flags of the receiving driver are cleared. False: the mbuf
- * has several segments, but segments_allowed is false.
+ * Makes the mbuf contain the frame that the pipeline wrote for its lane. out: its first byte, in the first segment or
+ * in the headroom. size: its bytes, over all segments; the rest is cut off. The flags of the receiving driver are
+ * cleared. False: the mbuf has several segments, but segments_allowed is false.
  */
 static inline bool mbuf_commit(struct rte_mbuf *mbuf, const uint8_t *out, uint32_t size, bool segments_allowed)
 {

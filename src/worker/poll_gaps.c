@@ -22,7 +22,8 @@ void poll_gaps_take(struct poll_gaps *gaps, uint64_t now, uint64_t polls, uint32
 {
 	uint64_t gap = now - gaps->last, us = gap * gaps->scale >> POLL_GAPS_SHIFT;
 	unsigned bucket = 63 - (unsigned)__builtin_clzll(2 * us + 1);
-	/* All iterations between two readings received packets, because one without packets is followed by a reading. */
+	/* All iterations between two readings received packets, because one without packets is followed by a
+	 * reading. */
 	bool busy = gaps->before || packets || polls - gaps->polls > 1;
 
 	poll_gaps_add(&gaps->ticks, gap);

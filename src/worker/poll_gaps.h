@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How long an lcore takes from one iteration to the next, and in how much of this time it is busy. A long gap means that the
- * lcore did not run: the scheduler, an interrupt, the firmware or a hypervisor stopped it. Only the lcore writes, with plain
- * stores. Any thread may copy the numbers with poll_gaps_read().
+ * How long an lcore takes from one iteration to the next, and in how much of this time it is busy. A long gap means
+ * that the lcore did not run: the scheduler, an interrupt, the firmware or a hypervisor stopped it. Only the lcore
+ * writes, with plain stores. Any thread may copy the numbers with poll_gaps_read().
  *
- * Reading the clock takes as long as a packet needs. So an lcore with packets reads it only in one of 32 iterations, and a gap is then
- * the time of up to 32 iterations. A reading also covers the iterations since the last one, so no time is left out.
+ * Reading the clock takes as long as a packet needs. So an lcore with packets reads it only in one of 32 iterations,
+ * and a gap is then the time of up to 32 iterations. A reading also covers the iterations since the last one, so no
+ * time is left out.
  */
 #ifndef GLB_WORKER_POLL_GAPS_H
 #define GLB_WORKER_POLL_GAPS_H
@@ -13,7 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Gaps of less than 2^i microseconds are in bucket i or in one before it; longer ones than the last bound are in the last bucket. */
+/* Gaps of less than 2^i microseconds are in bucket i or in one before it; longer ones than the last bound are in the
+ * last bucket. */
 #define POLL_GAPS_BOUNDS     21
 #define POLL_GAPS_SHIFT      24
 #define POLL_GAPS_ITERATIONS 32
@@ -39,8 +41,8 @@ static inline void poll_gaps_skip(struct poll_gaps *gaps, uint64_t now)
 }
 
 /*
- * Called after each iteration with the number of iterations so far, and of packets that this one received. Returns whether
- * poll_gaps_take() must follow.
+ * Called after each iteration with the number of iterations so far, and of packets that this one received. Returns
+ * whether poll_gaps_take() must follow.
  */
 static inline bool poll_gaps_due(uint64_t polls, uint32_t packets)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A queue from which an lcore takes packets, or into which it puts packets: a queue of a port, or a ring between two lcores. Each
- * end of a queue belongs to one lcore.
+ * A queue from which an lcore takes packets, or into which it puts packets: a queue of a port, or a ring between two
+ * lcores. Each end of a queue belongs to one lcore.
  */
 #ifndef GLB_WORKER_QUEUE_H
 #define GLB_WORKER_QUEUE_H

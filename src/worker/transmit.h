@@ -17,7 +17,8 @@
 
 _Static_assert(QUEUE_BURST <= BURST_MAX, "an outbox has room for a burst");
 
-/* How to count a packet once a port has accepted it. If another lcore transmits the packet, its outcome is in mbuf->hash.usr. */
+/* How to count a packet once a port has accepted it. If another lcore transmits the packet, its outcome is in
+ * mbuf->hash.usr. */
 struct outcome {
 	uint16_t verdict; /* enum verdict, or OUTCOME_RETURNED */
 	uint16_t class; /* enum exception_class for VERDICT_EXCEPTION */
@@ -49,19 +50,21 @@ static inline void outbox_put(struct outbox *outbox, struct rte_mbuf *mbuf, uint
 }
 
 /*
- * Sends all packets in order and empties the outbox. Frees and counts the packets that the queue has no room for. If the
- * queue is a ring, the lcore that later transmits the packets counts them. Returns how many packets the queue accepted.
+ * Sends all packets in order and empties the outbox. Frees and counts the packets that the queue has no room for. If
+ * the queue is a ring, the lcore that later transmits the packets counts them. Returns how many packets the queue
+ * accepted.
  */
 uint16_t transmit(const struct queue *queue, struct outbox *outbox, struct counters *counters);
 
-/* The same for the packets of a burst that the pipeline forwards all of, with their finished mbufs, and while no capture runs. */
+/* The same for the packets of a burst that the pipeline forwards all of, with their finished mbufs, and while no
+ * capture runs. */
 uint16_t transmit_forwarded(
 	const struct queue *queue, struct rte_mbuf **mbufs, const struct burst *burst, struct counters *counters);
 
 /*
- * transmit() for frames to the exception path. A driver that refuses one frame accepts none behind it in the same call. So
- * each refused frame is dropped, and the others are sent. If the queue has a tun device, the frames are written to it,
- * because tap's driver refuses all frames above 1522 bytes, whatever the MTU is.
+ * transmit() for frames to the exception path. A driver that refuses one frame accepts none behind it in the same call.
+ * So each refused frame is dropped, and the others are sent. If the queue has a tun device, the frames are written to
+ * it, because tap's driver refuses all frames above 1522 bytes, whatever the MTU is.
  */
 void transmit_exceptions(const struct queue *queue, struct outbox *outbox, struct counters *counters);
 

@@ -17,8 +17,8 @@
 /* All zeros is an empty ring. */
 struct underlay_notes {
 	/*
-	 * Atomic. How many notes were ever written, and how many were taken. Each member has its own writer, so each has
-	 * its own cache line.
+	 * Atomic. How many notes were ever written, and how many were taken. Each member has its own writer, so each
+	 * has its own cache line.
 	 */
 	uint32_t written __attribute__((aligned(64)));
 	uint32_t taken __attribute__((aligned(64)));

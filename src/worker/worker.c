@@ -72,7 +72,8 @@ INLINE bool load_mbufs(struct worker *worker, const struct flow_path *path, stru
 	return !obstacles;
 }
 
-/* Tells the pipeline what may have changed since the last burst: the table, the next hops, the MAC and the rate limit. */
+/* Tells the pipeline what may have changed since the last burst: the table, the next hops, the MAC and the
+ * rate limit. */
 INLINE void prepare(struct worker *worker, const struct flow_path *path, const struct live_table *live)
 {
 	struct pipeline *pipeline = &worker->pipeline;
@@ -134,7 +135,8 @@ static bool all_forwarded(const struct burst *burst)
 	return others == VERDICT_FORWARDED;
 }
 
-/* Counts the first `sent` packets for their backends, `weight` times. outcomes: of these packets; NULL if all are forwarded. */
+/* Counts the first `sent` packets for their backends, `weight` times. outcomes: of these packets; NULL if all are
+ * forwarded. */
 static void count_backends(const struct worker *worker, const struct live_table *live, const struct outcome *outcomes,
 	const uint32_t *sizes, uint16_t sent, uint32_t weight)
 {
@@ -170,8 +172,8 @@ static __attribute__((noinline)) void send_counted(struct worker *worker, const 
 }
 
 /*
- * Finishes, sends and counts the most frequent kind of burst without the outbox: all packets are forwarded, all mbufs have one
- * segment, and no capture runs. No packet of such a burst is an exception.
+ * Finishes, sends and counts the most frequent kind of burst without the outbox: all packets are forwarded, all mbufs
+ * have one segment, and no capture runs. No packet of such a burst is an exception.
  */
 INLINE void send_forwarded(
 	struct worker *worker, const struct flow_path *path, const struct live_table *live, struct rte_mbuf **mbufs)
@@ -299,7 +301,8 @@ static bool is_ipv6(const struct rte_mbuf *mbuf)
 	return load_be16(rte_pktmbuf_mtod(mbuf, const uint8_t *) + 12) == NET_TYPE_IPV6;
 }
 
-/* Appends the packets of the burst to the batch of their family. Without a branch per packet, which would be mispredicted. */
+/* Appends the packets of the burst to the batch of their family. Without a branch per packet, which would be
+ * mispredicted. */
 static void split_families(struct family_batch families[2], const struct rx_burst *current)
 {
 	uint16_t v6 = families[0].count, rest = families[1].count;
@@ -328,9 +331,10 @@ static void steer_family(
 }
 
 /*
- * Steers the current burst. The fast path works on one family at a time, and a half-empty vector takes as long as a full one.
- * Therefore, while full bursts of both families arrive, packets are gathered over a few iterations until there is a full burst of one
- * family. A flow has only one family, so its packets stay in order. more: the next burst is full, too.
+ * Steers the current burst. The fast path works on one family at a time, and a half-empty vector takes as long as a
+ * full one. Therefore, while full bursts of both families arrive, packets are gathered over a few iterations until
+ * there is a full burst of one family. A flow has only one family, so its packets stay in order. more: the next burst
+ * is full, too.
  */
 static void steer_families(struct worker *worker, struct flow_path *path, const struct live_table *live, bool more)
 {

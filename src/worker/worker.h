@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A worker: what one lcore runs. In every iteration it serves each of its flow paths, from a receive queue or ring to a transmit
- * queue or ring. The main thread creates a worker. From then on its lcore owns it, and other threads only read the counters.
+ * A worker: what one lcore runs. In every iteration it serves each of its flow paths, from a receive queue or ring to a
+ * transmit queue or ring. The main thread creates a worker. From then on its lcore owns it, and other threads only read
+ * the counters.
  */
 #ifndef GLB_WORKER_WORKER_H
 #define GLB_WORKER_WORKER_H
@@ -52,17 +53,20 @@ struct flow_path {
 	uint8_t current; /* index in bursts[] of the burst to steer next; the other one receives */
 	uint16_t split_left; /* iterations for which IPv4 and IPv6 are still steered separately */
 	struct queue in, out;
-	const struct idle_source *source; /* of `in`, if that is a queue of a port; NULL: the lcore does not wait for it */
+	/* Events of `in`, if that is a queue of a port; NULL: the lcore does not wait for it */
+	const struct idle_source *source;
 	struct queue exception; /* for unmatched packets */
 	bool segments_allowed; /* the port that transmits accepts mbufs with several segments */
 	bool reply_to_sender; /* as in struct pipeline */
-	const uint16_t *mtu; /* of FLOW_PATH_RETURN: the MTU of the port that transmits; atomic, the control thread changes it */
+	/* For FLOW_PATH_RETURN, the MTU of the port that transmits; atomic, the control thread changes it */
+	const uint16_t *mtu;
 	struct rte_mempool *pool; /* for copies; may be shared with other lcores */
 	struct distributor *distributor; /* of FLOW_PATH_DISTRIBUTE */
 	uint16_t descriptors; /* of the receive queue */
 	uint16_t tx_index; /* of the port that transmits, in live_table.next_hops */
 	uint16_t tx_port; /* DPDK port id of the port that transmits, here or on the distributor's lcore */
-	/* Atomic. The MACs of the port that the packets came from and of the one that transmits, as admission_mac() returns them. */
+	/* Atomic. The MACs of the port that the packets came from and of the one that transmits, as admission_mac()
+	 * returns them. */
 	const uint64_t *rx_mac, *tx_mac;
 	struct rx_burst bursts[2]; /* of FLOW_PATH_STEER and FLOW_PATH_DISTRIBUTE */
 	struct family_batch families[2]; /* of FLOW_PATH_STEER; [0]: IPv6, [1]: all other packets */
@@ -95,8 +99,8 @@ struct worker {
 };
 
 /*
- * One iteration of a flow path. Returns the number of packets received. flow_path_flush() receives nothing, but works on
- * the packets that the path still holds; only for FLOW_PATH_STEER and FLOW_PATH_DISTRIBUTE.
+ * One iteration of a flow path. Returns the number of packets received. flow_path_flush() receives nothing, but works
+ * on the packets that the path still holds; only for FLOW_PATH_STEER and FLOW_PATH_DISTRIBUTE.
  */
 uint16_t flow_path_run(struct worker *worker, struct flow_path *path, const struct live_table *live);
 void flow_path_flush(struct worker *worker, struct flow_path *path, const struct live_table *live);

@@ -46,8 +46,9 @@ static uint32_t run_paths(struct worker *worker)
 }
 
 /*
- * After run_paths() has reported a quiescent state, orders may have come: then a port may be parked, and the worker may not use it. The
- * answer holds until the next quiescent state, because the thread that gives an order waits for that one.
+ * After run_paths() has reported a quiescent state, orders may have come: then a port may be parked, and the worker may
+ * not use it. The answer holds until the next quiescent state, because the thread that gives an order waits for that
+ * one.
  */
 static bool has_new_orders(const struct worker *worker)
 {
@@ -132,7 +133,7 @@ static void follow_orders(struct worker *worker, uint16_t orders)
 			idle_watch(&worker->idle, path.source, path.in.port, path.in.queue);
 	}
 	if (worker->active_count > active_before)
-		idle_trust_again(&worker->idle); /* a port is back from its reset, which may have mended its interrupts */
+		idle_trust_again(&worker->idle); /* the reset of a port may have mended its interrupts */
 	idle_disarm(&worker->idle);
 }
 

@@ -25,14 +25,16 @@ struct live_table {
 	struct routes *routes;
 	uint32_t version; /* of the binary file; 0: JSON */
 	uint64_t generation; /* 1 for the table at start; every reload adds 1 */
-	uint16_t slot[TABLE_MAX_TABLES]; /* what each table is recognised by in later tables, see director/control/reload.h */
+	/* What each table is recognised by in later tables, see director/control/reload.h */
+	uint16_t slot[TABLE_MAX_TABLES];
 	struct table_counts counts; /* a worker writes its own rows */
 	/*
 	 * Atomic. The next hops of each port that transmits, by flow_path.tx_index. The control thread replaces
 	 * them. Workers fetch them for each burst, and the old ones are freed like an old table.
 	 */
 	struct next_hops *next_hops[WORKER_MAX_PORTS];
-	char slow[WORKER_SLOW_SIZE]; /* for people: the first thing in the table that makes packets slower; "": nothing */
+	/* For people: the first thing in the table that makes packets slower; "": nothing */
+	char slow[WORKER_SLOW_SIZE];
 };
 
 /* The phases in which workers end: packets have left the bursts of ports, the rings to workers, and the rings back. */
@@ -69,7 +71,8 @@ struct worker_shared {
 		};
 		uint16_t orders;
 	};
-	bool parked[RTE_MAX_ETHPORTS]; /* atomic; by DPDK port id: no worker uses the port, because it is reset or gone */
+	/* Atomic; by DPDK port id: no worker uses the port, because it is reset or gone */
+	bool parked[RTE_MAX_ETHPORTS];
 	struct tap *const *taps; /* atomic; of the capture that runs, by worker->index; NULL: none */
 } __attribute__((aligned(64)));
 
@@ -106,8 +109,8 @@ static inline void worker_shared_park(struct worker_shared *shared, uint16_t por
 }
 
 /*
- * Orders the workers to use the taps of a capture, or none if `taps` is NULL, and waits until no worker uses those before.
- * The capture thread calls it.
+ * Orders the workers to use the taps of a capture, or none if `taps` is NULL, and waits until no worker uses those
+ * before. The capture thread calls it.
  */
 static inline void worker_shared_tap(struct worker_shared *shared, struct tap *const *taps)
 {

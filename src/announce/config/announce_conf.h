@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * announce.conf in libconfig syntax (keys: docs/reference/announce.md#announceconf), read once into plain data. Nothing changes a
- * struct announce_conf after announce_conf_read(). One thread.
+ * announce.conf in libconfig syntax (keys: docs/reference/announce.md#announceconf), read once into plain data. Nothing
+ * changes a struct announce_conf after announce_conf_read(). One thread.
  */
 #ifndef GLB_ANNOUNCE_CONFIG_ANNOUNCE_CONF_H
 #define GLB_ANNOUNCE_CONFIG_ANNOUNCE_CONF_H
@@ -28,7 +28,8 @@ struct announce_probe {
 	struct netaddr address; /* of this director alone; family NETADDR_NONE: there is no probe */
 	struct netaddr source; /* NETADDR_NONE: the kernel chooses */
 	unsigned interval_ms; /* a reply must come before the next request */
-	/* Replies in a row that prove that the director forwards, and missing ones that disprove it; fall 0: they never do. */
+	/* Replies in a row that prove that the director forwards, and missing ones that disprove it; fall 0: they never
+	 * do. */
 	unsigned rise, fall;
 };
 
@@ -49,8 +50,9 @@ struct announce_conf {
 };
 
 /*
- * Reads and validates the file `path`. Adds all faults with their line and key. 0, or -EINVAL: faults has errors, or another -errno:
- * the file cannot be read, and faults has an error that says so. The caller calls announce_conf_free() in either case.
+ * Reads and validates the file `path`. Adds all faults with their line and key. 0, or -EINVAL: faults has errors, or
+ * another -errno: the file cannot be read, and faults has an error that says so. The caller calls announce_conf_free()
+ * in either case.
  */
 int announce_conf_read(const char *path, struct announce_conf *conf, struct faults *faults);
 void announce_conf_free(struct announce_conf *conf);

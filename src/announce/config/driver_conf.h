@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Driver files, which say how a routing daemon is told to announce a VIP (docs/reference/announce.md#driver-files). Read once, then
- * constant. One thread.
+ * Driver files, which say how a routing daemon is told to announce a VIP (docs/reference/announce.md#driver-files).
+ * Read once, then constant. One thread.
  */
 #ifndef GLB_ANNOUNCE_CONFIG_DRIVER_CONF_H
 #define GLB_ANNOUNCE_CONFIG_DRIVER_CONF_H
@@ -12,7 +12,8 @@
 #include "common/netaddr.h"
 
 struct driver_conf {
-	/* All are owned. Programs with arguments, which end with NULL. If there is a pipe, announce and withdraw are NULL. */
+	/* All are owned. Programs with arguments, which end with NULL. If there is a pipe, announce and withdraw are
+	 * NULL. */
 	char **announce, **withdraw;
 	/* A pipe whose reader takes lines, or NULL; and the lines for it or for `batch`. */
 	char *pipe, *announce_line, *withdraw_line;
@@ -35,7 +36,8 @@ enum driver_quoting {
 	DRIVER_REGEX, /* dots of addresses match dots only */
 };
 
-/* Returns the text with the values of the prefix in place of {prefix} and so on; the caller frees it. NULL: out of memory. */
+/* Returns the text with the values of the prefix in place of {prefix} and so on; the caller frees it. NULL: out of
+ * memory. */
 char *driver_conf_expand(const char *text, const struct netprefix *prefix, enum driver_quoting quoting);
 
 #endif

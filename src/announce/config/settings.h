@@ -16,8 +16,8 @@ int settings_read(const char *path, struct settings *settings, struct faults *fa
 void settings_free(struct settings *settings);
 
 /*
- * Keeps copies of both files beside the status file, as STATUS_FILE.conf and STATUS_FILE.driver with the mode of the originals. `path` is
- * that of announce.conf. settings_read_kept() reads them, and returns as settings_read().
+ * Keeps copies of both files beside the status file, as STATUS_FILE.conf and STATUS_FILE.driver with the mode of the
+ * originals. `path` is that of announce.conf. settings_read_kept() reads them, and returns as settings_read().
  */
 void settings_keep(const char *path, const struct settings *settings, struct faults *faults);
 int settings_read_kept(const char *status_file, struct settings *settings, struct faults *faults);

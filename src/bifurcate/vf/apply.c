@@ -21,8 +21,8 @@ static const struct command_option options[] = {
 };
 
 /*
- * Records what this plan makes, before it is made: then `undo` knows of it even if this process is killed. The record also says which
- * configuration the PF belongs to, so a plan without commands is recorded, too.
+ * Records what this plan makes, before it is made: then `undo` knows of it even if this process is killed. The record
+ * also says which configuration the PF belongs to, so a plan without commands is recorded, too.
  */
 static int record_plan(struct vf_job *job, const struct vf_plan *plan)
 {
@@ -57,7 +57,8 @@ static int record_plan(struct vf_job *job, const struct vf_plan *plan)
 	return vf_record_write(state->pf, record, &job->faults);
 }
 
-/* Runs the commands up to the first one after which the state must be read again. Returns whether there was one, or -errno. */
+/* Runs the commands up to the first one after which the state must be read again. Returns whether there was one, or
+ * -errno. */
 static int run_pass(struct vf_job *job, const struct vf_plan *plan, unsigned *count)
 {
 	int error = record_plan(job, plan);

@@ -7,14 +7,16 @@
 
 #include "bifurcate/vf/vf_state.h"
 
-/* Returns the JSON that a program prints, which the caller frees; or NULL with an error in faults. words: as for output_of(), at least 4. */
+/* Returns the JSON that a program prints, which the caller frees; or NULL with an error in faults. words: as for
+ * output_of(), at least 4. */
 json_t *vf_ask(char *const words[], struct faults *faults);
 
 /* Fills state->attributes of the VF, and state->mac_vf. Returns 0, or -errno with an error in faults: `ip` failed. */
 int vf_ask_attributes(struct vf_state *state, const struct vf_conf *conf, struct faults *faults);
 
 /*
- * Fills state->eswitch, which stays unknown for a card without switchdev mode. If devlink does not tell, state->eswitch_fault says why.
+ * Fills state->eswitch, which stays unknown for a card without switchdev mode. If devlink does not tell,
+ * state->eswitch_fault says why.
  */
 void vf_ask_eswitch(struct vf_state *state);
 

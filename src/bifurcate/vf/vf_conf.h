@@ -40,7 +40,8 @@ struct vf_conf {
 int vf_conf_read(const char *path, struct vf_conf *conf, struct faults *faults);
 void vf_conf_free(struct vf_conf *conf);
 
-/* Returns the key whose value only one of both may have, or NULL: a PF has one configuration, and a VF has a MAC of its own. */
+/* Returns the key whose value only one of both may have, or NULL: a PF has one configuration, and a VF has a MAC of its
+ * own. */
 const char *vf_conf_clash(const struct vf_conf *one, const struct vf_conf *other);
 
 /* Returns how many lines of a text begin with a key of this configuration. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What apply, status and undo have in common: the configuration with a name, the PF that it names, and its record. One thread. */
+/* What apply, status and undo have in common: the configuration with a name, the PF that it names, and its record. One
+ * thread. */
 #ifndef GLB_BIFURCATE_VF_VF_JOB_H
 #define GLB_BIFURCATE_VF_VF_JOB_H
 
@@ -46,13 +47,14 @@ struct vf_job {
 int vf_job_open(struct vf_job *job, const char *name, const char *root, const char *table);
 
 /*
- * For undo: takes the card and the VF from the record, because the configuration may have changed since `apply`, or may be gone. Reads the
- * configuration only if there is no record.
+ * For undo: takes the card and the VF from the record, because the configuration may have changed since `apply`, or may
+ * be gone. Reads the configuration only if there is no record.
  */
 int vf_job_open_made(struct vf_job *job, const char *name, const char *root);
 void vf_job_close(struct vf_job *job);
 
-/* Reads the VIPs again if the table is another file now. Returns 1 if it is, 0, or -errno with an error in job->faults. */
+/* Reads the VIPs again if the table is another file now. Returns 1 if it is, 0, or -errno with an error in
+ * job->faults. */
 int vf_job_follow_table(struct vf_job *job);
 
 /* Reads the state and the record again. Returns 0, or -errno with an error in job->faults. */

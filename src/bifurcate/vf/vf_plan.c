@@ -251,8 +251,8 @@ static bool must_bind_again(const struct vf_state *state, const struct vf_plan *
 }
 
 /*
- * vfio-pci gets a device that names it; the VF's own driver gets it by a probe. While autoprobe is off, the kernel gives a VF only to a driver that
- * it names.
+ * vfio-pci gets a device that names it; the VF's own driver gets it by a probe. While autoprobe is off, the kernel
+ * gives a VF only to a driver that it names.
  */
 static int plan_driver(const struct vf_state *state, struct vf_plan *plan, struct faults *faults)
 {
@@ -335,7 +335,8 @@ static int plan_all(const struct vf_conf *conf, struct vf_state *state, const st
 		error = plan_vfio(state, plan, faults);
 	if (!error)
 		error = plan_vfs(conf, state, force, plan, faults);
-	/* At once, and even if the card refuses the number of VFs: until then, the VFs that others make stay without a driver. */
+	/* At once, and even if the card refuses the number of VFs: until then, the VFs that others make stay without a
+	 * driver. */
 	if (!error && autoprobe && !state->autoprobe) {
 		vf_plan_add(plan, VF_NUM_VFS,
 			vf_plan_differs(

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plans: the commands that turn the present state of a PF and its VF into the configured one, or back. A plan is empty if nothing
- * differs. The caller owns a plan and calls vf_plan_free(). Runs nothing.
- * Thread-safe. In commands, REPRESENTOR stands for the name of an interface that is known when the VF exists.
+ * Plans: the commands that turn the present state of a PF and its VF into the configured one, or back. A plan is empty
+ * if nothing differs. The caller owns a plan and calls vf_plan_free(). Runs nothing. Thread-safe. In commands,
+ * REPRESENTOR stands for the name of an interface that is known when the VF exists.
  */
 #ifndef GLB_BIFURCATE_VF_VF_PLAN_H
 #define GLB_BIFURCATE_VF_VF_PLAN_H
@@ -43,8 +43,8 @@ struct vf_plan {
 };
 
 /*
- * Plans `apply`. force: VFs may be removed that are in the way. Returns 0; or -errno with errors in faults, which say why nothing
- * can be done and what to do, and the plan is empty.
+ * Plans `apply`. force: VFs may be removed that are in the way. Returns 0; or -errno with errors in faults, which say
+ * why nothing can be done and what to do, and the plan is empty.
  */
 int vf_plan_apply(const struct vf_conf *conf, const struct vf_state *state, const struct vf_record *record, bool force,
 	struct vf_plan *plan, struct faults *faults);

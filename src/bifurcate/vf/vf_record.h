@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What `apply` has made on a PF since boot, and what was there before: a JSON file below /run/glb-bifurcate, written before the first
- * command runs. `undo` reads it, so that it removes nothing of an operator. One thread.
+ * What `apply` has made on a PF since boot, and what was there before: a JSON file below /run/glb-bifurcate, written
+ * before the first command runs. `undo` reads it, so that it removes nothing of an operator. One thread.
  */
 #ifndef GLB_BIFURCATE_VF_VF_RECORD_H
 #define GLB_BIFURCATE_VF_VF_RECORD_H
@@ -26,7 +26,8 @@ struct vf_record {
 	struct vf_attributes attributes; /* spoof_check and trust: VF_UNSET if apply has not changed them */
 };
 
-/* Reads the record of the PF. Returns 0, also if there is none; or -errno with an error in faults: it cannot be read. */
+/* Reads the record of the PF. Returns 0, also if there is none; or -errno with an error in faults: it cannot
+ * be read. */
 int vf_record_read(const struct host *host, const char *pf, struct vf_record *record, struct faults *faults);
 
 /* Finds the PF of which a record has this name. Returns false if there is none. */
@@ -37,8 +38,8 @@ int vf_record_write(const char *pf, const struct vf_record *record, struct fault
 int vf_record_remove(const char *pf, struct faults *faults);
 
 /*
- * Locks the PF until the process ends, so that two commands cannot change it at the same time. Returns 0, or -errno with an error
- * in faults.
+ * Locks the PF until the process ends, so that two commands cannot change it at the same time. Returns 0, or -errno
+ * with an error in faults.
  */
 int vf_record_lock(const char *pf, struct faults *faults);
 

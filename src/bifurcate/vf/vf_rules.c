@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rules of ixgbe's Flow Director: 2^11 - 2 in the driver of the kernel, 2^13 - 2 in Intel's own with the largest FdirPballoc. */
+/* Rules of ixgbe's Flow Director: 2^11 - 2 in the driver of the kernel, 2^13 - 2 in Intel's own with the largest
+ * FdirPballoc. */
 #define IXGBE_ROOM        2046
 #define IXGBE_VENDOR_ROOM 8190
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rules in a card that steer VIPs to a VF: those of ethtool for ixgbe, those of tc for ice and mlx5. A rule is ours if it gives
- * packets to the VF of the director, so rules of operators are neither changed nor removed. One thread.
+ * The rules in a card that steer VIPs to a VF: those of ethtool for ixgbe, those of tc for ice and mlx5. A rule is ours
+ * if it gives packets to the VF of the director, so rules of operators are neither changed nor removed. One thread.
  */
 #ifndef GLB_BIFURCATE_VF_VF_RULES_H
 #define GLB_BIFURCATE_VF_VF_RULES_H
@@ -22,8 +22,8 @@ int vf_rules_read(struct vf_state *state, unsigned vf, struct faults *faults);
 void vf_rules_free(struct vf_rules *rules);
 
 /*
- * Adds the commands for what differs from conf->vips. Returns 0, maybe with warnings; or -errno with an error in faults: the driver has no
- * rules that reach a VF, or the VIPs do not fit into them.
+ * Adds the commands for what differs from conf->vips. Returns 0, maybe with warnings; or -errno with an error in
+ * faults: the driver has no rules that reach a VF, or the VIPs do not fit into them.
  */
 int vf_rules_plan(const struct vf_conf *conf, const struct vf_state *state, struct vf_plan *plan, struct faults *faults);
 

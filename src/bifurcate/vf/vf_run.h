@@ -5,7 +5,8 @@
 
 #include "common/faults.h"
 
-/* Runs "echo VALUE > PATH" or a program. Returns 0, or -errno with an error in faults that has the command and the reason. */
+/* Runs "echo VALUE > PATH" or a program. Returns 0, or -errno with an error in faults that has the command and the
+ * reason. */
 int vf_run(const char *command, struct faults *faults);
 
 #endif

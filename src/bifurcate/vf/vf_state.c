@@ -151,7 +151,8 @@ static void read_vf(const struct host *host, const struct vf_conf *conf, struct 
 	state->exists = true;
 	snprintf(state->vf, sizeof(state->vf), "%.*s", VF_PCI_MAX - 1, name);
 	read_driver(host, state->vf, state->vf_driver);
-	/* The folder exists while there is an interface, but does not show one that belongs to another network namespace. */
+	/* The folder exists while there is an interface, but does not show one that belongs to another network
+	 * namespace. */
 	if (!host_first(host_path(host, DEVICES "/%s/net", state->vf), name))
 		state->vf_interface_hidden = host_exists(host_path(host, DEVICES "/%s/net", state->vf));
 	else if (interface_read(host, name, &interface) && interface.up)

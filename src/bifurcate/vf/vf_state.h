@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a PF and its VF are now, read from sysfs, /proc and `ip`. Plain data, so that plans can be made and tested without a card.
- * One thread.
+ * What a PF and its VF are now, read from sysfs, /proc and `ip`. Plain data, so that plans can be made and tested
+ * without a card. One thread.
  */
 #ifndef GLB_BIFURCATE_VF_VF_STATE_H
 #define GLB_BIFURCATE_VF_VF_STATE_H
@@ -90,8 +90,8 @@ struct vf_state {
 };
 
 /*
- * Reads the state of the PF that conf->device names. Returns 0, or -errno with an error in faults: there is no such card, it has
- * no VFs, or a program failed. On a copy of a host, `attributes` and `eswitch` stay unknown.
+ * Reads the state of the PF that conf->device names. Returns 0, or -errno with an error in faults: there is no such
+ * card, it has no VFs, or a program failed. On a copy of a host, `attributes` and `eswitch` stay unknown.
  */
 int vf_state_read(const struct host *host, const struct vf_conf *conf, struct vf_state *state, struct faults *faults);
 

@@ -5,7 +5,8 @@
 
 #include "bifurcate/vf/vf_state.h"
 
-/* Fills *user with the first process that has one of the VFs open. user->pid is 0 if there is none, or this user may not know. */
+/* Fills *user with the first process that has one of the VFs open. user->pid is 0 if there is none, or this user may
+ * not know. */
 void vf_user_find(const struct host *host, char (*vfs)[VF_PCI_MAX], unsigned count, struct vf_user *user);
 
 #endif

@@ -262,8 +262,8 @@ static const struct capture_labels *find_labels(const struct capture *capture, u
 }
 
 /*
- * Returns whether the record belongs to another table than the one that the user named. The director recognises a table by its
- * counters, and after two reloads those of a table that is gone may belong to a new one.
+ * Returns whether the record belongs to another table than the one that the user named. The director recognises a table
+ * by its counters, and after two reloads those of a table that is gone may belong to a new one.
  */
 static bool is_other_table(
 	const struct capture *capture, const struct capture_record *record, const struct capture_labels *labels)

@@ -17,7 +17,8 @@ struct capture_labels {
 	char labels[TABLE_MAX_TABLES][CAPTURE_TEXT];
 };
 
-/* Writes "forwarded, table web, row 9014, hops 192.168.50.11 192.168.50.12". labels: of the record's generation, or NULL. */
+/* Writes "forwarded, table web, row 9014, hops 192.168.50.11 192.168.50.12". labels: of the record's generation, or
+ * NULL. */
 #define CAPTURE_OUTCOME_MAX 768
 void capture_text_outcome(
 	const struct capture_record *record, const struct capture_labels *labels, char text[CAPTURE_OUTCOME_MAX]);
@@ -32,8 +33,8 @@ const char *capture_text_verdict(unsigned verdict);
 void capture_text_offer(void);
 
 /*
- * Parses names of verdicts with commas between them; "drop" stands for all that begin with drop_. Fills *verdicts as in struct
- * capture_request, and returns NULL; or returns the start of the first wrong name, with its length in *length.
+ * Parses names of verdicts with commas between them; "drop" stands for all that begin with drop_. Fills *verdicts as in
+ * struct capture_request, and returns NULL; or returns the start of the first wrong name, with its length in *length.
  */
 const char *capture_text_parse(const char *text, uint32_t *verdicts, int *length);
 

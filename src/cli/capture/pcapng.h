@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes a capture in the pcapng format. libpcap cannot write it, and DPDK's librte_pcapng has no comments for packets before
- * 23.11. The blocks collect in memory until pcapng_flush() writes them. One thread.
+ * Writes a capture in the pcapng format. libpcap cannot write it, and DPDK's librte_pcapng has no comments for packets
+ * before 23.11. The blocks collect in memory until pcapng_flush() writes them. One thread.
  */
 #ifndef GLB_CLI_CAPTURE_PCAPNG_H
 #define GLB_CLI_CAPTURE_PCAPNG_H
@@ -44,8 +44,8 @@ void pcapng_put_statistics(struct pcapng *pcapng, uint32_t interface, uint64_t t
 	const char *comment);
 
 /*
- * Writes all blocks. Returns 0 or an errno. If a regular file has no room for all of them, it ends with the last whole block that
- * fits, so that it stays readable.
+ * Writes all blocks. Returns 0 or an errno. If a regular file has no room for all of them, it ends with the last whole
+ * block that fits, so that it stays readable.
  */
 int pcapng_flush(struct pcapng *pcapng);
 

@@ -59,7 +59,8 @@ static void check_eal(const struct assignment *at)
 			fault(at, true, "'%s': the unit reloads the director with the prefix rte", word);
 }
 
-/* Returns the index of the option that the word names, perhaps by its first letters, as getopt_long() does; -1: none. */
+/* Returns the index of the option that the word names, perhaps by its first letters, as getopt_long() does;
+ * -1: none. */
 static int find_option(const char *word, size_t size)
 {
 	int found = -1;

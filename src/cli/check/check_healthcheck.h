@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks healthcheck.conf. A separate file, because the struct conf of glb-healthcheck is not that of the director. One thread. */
+/* Checks healthcheck.conf. A separate file, because the struct conf of glb-healthcheck is not that of the director. One
+ * thread. */
 #ifndef GLB_CLI_CHECK_CHECK_HEALTHCHECK_H
 #define GLB_CLI_CHECK_CHECK_HEALTHCHECK_H
 

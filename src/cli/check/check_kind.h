@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kinds of files that `check` knows. Constant data and pure functions, except for check_kind_of(), which reads a file. */
+/* The kinds of files that `check` knows. Constant data and pure functions, except for check_kind_of(), which reads a
+ * file. */
 #ifndef GLB_CLI_CHECK_CHECK_KIND_H
 #define GLB_CLI_CHECK_CHECK_KIND_H
 
@@ -27,9 +28,9 @@ const char *check_kind_name(enum check_kind kind);
 bool check_kind_parse(const char *word, enum check_kind *kind);
 
 /*
- * Finds the kind of the file `path` by its content, or, if the content does not tell, by its `name`. What is in a folder bifurcate.d
- * configures a VF. A file that cannot
- * be read is recognised by its name; the reader reports the error.
+ * Finds the kind of the file `path` by its content, or, if the content does not tell, by its `name`. What is in a
+ * folder bifurcate.d configures a VF. A file that cannot be read is recognised by its name; the reader reports the
+ * error.
  */
 enum check_kind check_kind_of(const char *path, const char *name);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Prefixes nest or are disjoint. So one walk over the sorted prefixes of both sets, with a stack of those that are
- * open, meets each range of addresses that the same binds cover. A prefix keeps only the ports for which its binds differ
- * from those of the prefixes around it, so that many prefixes inside a prefix with many binds take no time for the latter.
+ * open, meets each range of addresses that the same binds cover. A prefix keeps only the ports for which its binds
+ * differ from those of the prefixes around it, so that many prefixes inside a prefix with many binds take no time for
+ * the latter.
  */
 #include "cli/diff/bind_diff.h"
 
@@ -33,14 +34,16 @@ struct segment {
 /* An open prefix. */
 struct frame {
 	const struct item *item; /* one of the items with this prefix */
-	size_t segment,
-		segments; /* the first of its segments, and their number; they are sorted, and have gaps unless `whole` */
+	/* The first of its segments, and their number. They are sorted, and have gaps unless `whole`. */
+	size_t segment, segments;
 	size_t chain; /* number of its segments and those of the prefixes around it, up to a whole one */
 	bool whole; /* its segments have all ports, else those that its items match at least */
 	bool has_child, has_gap;
 	address next; /* the first address after the last child */
 	bool any_inherited; /* else `inherited` is not valid */
-	uint8_t *inherited; /* by port, 1: at some addresses of children, the winners are of this prefix or of one around it */
+	/* One byte for each port, 1: at some addresses of children, the winners are of this prefix or of one
+	 * around it */
+	uint8_t *inherited;
 };
 
 /* Items that match at a port, the lowest rank first, and some that no longer do. */
@@ -113,7 +116,8 @@ static void heap_add(struct heap *heap, const struct item *item)
 	heap->items[at] = item;
 }
 
-/* Returns the item with the lowest rank that matches at the port; items that end before it are dropped. NULL: none does. */
+/* Returns the item with the lowest rank that matches at the port; items that end before it are dropped. NULL: none
+ * does. */
 static const struct item *heap_first(struct heap *heap, uint32_t port)
 {
 	while (heap->count && heap->items[0]->port_end < port) {
@@ -145,7 +149,8 @@ static void note(struct bind_diff *diff, const struct item *const winners[2])
 	}
 }
 
-/* Sets *segment to the winners of the open prefixes at segment->start, and to the last port up to which they are the same. */
+/* Sets *segment to the winners of the open prefixes at segment->start, and to the last port up to which they are the
+ * same. */
 static void find_around(const struct walk *walk, struct segment *segment)
 {
 	segment->end = PORTS - 1;
@@ -231,8 +236,8 @@ static bool add_segments(struct walk *walk, struct frame *frame, const struct it
 	return true;
 }
 
-/* Tells the prefix around a closed one at which ports some addresses of the latter have winners from outside. visible: of
- * the closed prefix, there are addresses that no child has. */
+/* Tells the prefix around a closed one at which ports some addresses of the latter have winners from outside. visible:
+ * of the closed prefix, there are addresses that no child has. */
 static void pass_up(const struct walk *walk, struct frame *parent, const struct frame *frame, bool visible)
 {
 	const struct segment *segments = walk->segments + frame->segment;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tells which tables get the packets of each bind after a new table set has replaced an old one. Allocates memory, and prints
- * progress. */
+/* Tells which tables get the packets of each bind after a new table set has replaced an old one. Allocates memory, and
+ * prints progress. */
 #ifndef GLB_CLI_DIFF_BIND_DIFF_H
 #define GLB_CLI_DIFF_BIND_DIFF_H
 

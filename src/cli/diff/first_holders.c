@@ -97,8 +97,8 @@ static bool add_row(const struct first *first, uint32_t row)
 	return added;
 }
 
-/* Adds the proxies to which the rows are matched in a state, if the rows reach them. state: a table whose backends are all
- * good, and which has one hop. */
+/* Adds the proxies to which the rows are matched in a state, if the rows reach them. state: a table whose backends are
+ * all good, and which has one hop. */
 static bool add_matched(const struct first *first, struct table *state)
 {
 	struct table_set set = {.count = 1, .tables = state};

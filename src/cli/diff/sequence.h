@@ -12,7 +12,8 @@
 
 struct sequence {
 	const struct table_set *set; /* the newest; borrowed, and used by the next step */
-	struct holders *held; /* by table of the set; an empty entry: everyone who may hold connections by this table alone */
+	/* One entry for each table of the set; an empty one: everyone who may hold connections by this table alone */
+	struct holders *held;
 };
 
 /* All return false if out of memory. The caller calls sequence_free() in any case. */

@@ -178,8 +178,8 @@ static void store_outcome(const struct rows *rows, struct outcomes *outcomes, ui
 	memcpy(outcomes->causes[to], rows->causes, sizeof(rows->causes));
 }
 
-/* Compares diff->before and diff->after, which is table `to` of the new set. Fills the outcome for a bind that has moved
- * from the one to the other. Returns false if out of memory. */
+/* Compares diff->before and diff->after, which is table `to` of the new set. Fills the outcome for a bind that has
+ * moved from the one to the other. Returns false if out of memory. */
 static bool compare_tables(
 	struct table_diff *diff, struct holders *held, struct holders *left, struct outcomes *outcomes, uint32_t to)
 {

@@ -29,7 +29,8 @@ struct table_diff_backend {
 	uint32_t gained, lost; /* number of rows whose first hop becomes this backend, or no longer is */
 	/* Number of rows in which it may hold connections, and in which they break if the binds stay. */
 	uint32_t held, broken;
-	/* Number of rows that still reach this draining or unhealthy backend as a later hop, and do not in the new table. */
+	/* Number of rows that still reach this draining or unhealthy backend as a later hop, and do not in the new
+	 * table. */
 	uint32_t still_reached;
 };
 
@@ -41,13 +42,16 @@ struct table_diff {
 	bool key_changed;
 	bool seed_known; /* the rows' natural order is known, so `still_reached` is exact, else an upper bound */
 	uint32_t rows; /* TABLE_ROWS; 0 if no packet can match the old table */
-	/* Numbers of rows whose first hop changes, and whose connections break. They are means over the old binds, rounded up. */
+	/* Numbers of rows whose first hop changes, and whose connections break. They are means over the old binds,
+	 * rounded up. */
 	uint32_t changed, broken, causes[TABLE_DIFF_CAUSES];
-	/* Number of rows whose new connections do not reach their proxy through a director that still has the old table. */
+	/* Number of rows whose new connections do not reach their proxy through a director that still has the old
+	 * table. */
 	uint32_t skew;
 	uint32_t at_risk; /* number of rows that lose a later hop, but do not break if the binds stay */
 	uint32_t udp_binds; /* number of the old UDP binds that get packets */
-	/* The mean of the rows that change over these binds, rounded up. With --udp first-hop, glb-redirect keeps UDP at the first hop. */
+	/* The mean of the rows that change over these binds, rounded up. With --udp first-hop, glb-redirect keeps UDP
+	 * at the first hop. */
 	uint32_t udp_moved;
 	uint32_t backend_count;
 	struct table_diff_backend *backends; /* sorted by address; owned */
@@ -65,10 +69,11 @@ struct table_set_diff {
 /*
  * Fills *diff. Returns false if out of memory. The caller frees it with table_set_diff_free().
  *
- * held, by old table: who holds connections. Its entries are empty afterwards, to save memory. An entry that is empty, or
- * NULL instead of the array, stands for everyone who may hold some by the old table alone.
- * left, by new table, empty: table_set_diff_follow() adds the connections that do not break. It leaves an entry empty if
- * its table has not changed since such an entry of `held`, and gets no bind of another table; `held` must then be an array. NULL: not needed. On false, the caller frees the entries.
+ * held, by old table: who holds connections. Its entries are empty afterwards, to save memory. An entry that is empty,
+ * or NULL instead of the array, stands for everyone who may hold some by the old table alone. left, by new table,
+ * empty: table_set_diff_follow() adds the connections that do not break. It leaves an entry empty if its table has not
+ * changed since such an entry of `held`, and gets no bind of another table; `held` must then be an array. NULL: not
+ * needed. On false, the caller frees the entries.
  */
 bool table_set_diff_create(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after);
 bool table_set_diff_follow(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `glb-director-cli doctor`: looks at this host as a director, changes nothing, and says what would lose packets or stall. Each check
- * is a function that adds findings. One thread.
+ * `glb-director-cli doctor`: looks at this host as a director, changes nothing, and says what would lose packets or
+ * stall. Each check is a function that adds findings. One thread.
  */
 #ifndef GLB_CLI_DOCTOR_DOCTOR_H
 #define GLB_CLI_DOCTOR_DOCTOR_H
@@ -39,7 +39,7 @@ struct doctor {
 	int director_error; /* otherwise: why not, as a positive errno */
 	char *director_fault; /* the same for people */
 	char *other_prefixes; /* if there is no socket: the --file-prefix of others, with commas between; or NULL */
-	/* Of the unit: /etc/default/glb-director. */
+	/* The unit's file /etc/default/glb-director: its path, and what it sets. */
 	char *environment_path, *eal_text;
 	char *unit_table_path; /* NULL: the file names none */
 	char *conf_path, *table_path; /* of the running director, or else of the unit */
@@ -60,7 +60,8 @@ void doctor_free(struct doctor *doctor);
 /* Returns whether DPDK drives a card of this host, so that checks of IOMMU and CPUs apply. */
 bool doctor_has_pci(const struct doctor *doctor);
 
-/* Returns the name of an argument for CPUs in the kernel's command line that the kernel does not use, or NULL. why: may be NULL. */
+/* Returns the name of an argument for CPUs in the kernel's command line that the kernel does not use, or NULL. why: may
+ * be NULL. */
 const char *doctor_ignored_argument(const struct doctor *doctor, const char **why);
 
 /* Writes the CPUs of the lcores that forward, without those that this host does not have. */

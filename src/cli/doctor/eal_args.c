@@ -172,7 +172,8 @@ static const struct {
 	{'L', NULL, "--lcores"},
 };
 
-/* Finds the value of the option that the word names, which may be in `next`. *uses_next: whether it is. NULL: another word. */
+/* Finds the value of the option that the word names, which may be in `next`. *uses_next: whether it is. NULL: another
+ * word. */
 static const char *value_of(size_t option, const char *word, const char *next, bool *uses_next)
 {
 	const char *letter = options[option].letter, *name = options[option].name;

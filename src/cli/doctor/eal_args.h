@@ -16,7 +16,8 @@
 
 struct eal_args_port {
 	bool pci; /* otherwise a virtual device */
-	char name[EAL_ARGS_NAME]; /* PCI address like 0000:3b:02.0, or the name of the virtual device like net_af_packet0 */
+	/* PCI address like 0000:3b:02.0, or the name of the virtual device like net_af_packet0 */
+	char name[EAL_ARGS_NAME];
 	char interface[EAL_ARGS_NAME]; /* of the kernel, for a virtual device; "": none */
 };
 

@@ -100,7 +100,8 @@ static bool same_backends(const struct table *a, const struct table *b, bool wit
 	return true;
 }
 
-/* Returns whether glb-healthcheck writes the table on this host. The package brings healthcheck.conf also where it never ran. */
+/* Returns whether glb-healthcheck writes the table on this host. The package brings healthcheck.conf also where it
+ * never ran. */
 static bool has_daemon(const struct doctor *doctor)
 {
 	return doctor->healthcheck.dst && host_exists(host_path(&doctor->host, "%s", doctor->healthcheck.dst));

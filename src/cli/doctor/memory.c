@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks of memory. Hugepages are never swapped and not transparent, so neither swap nor THP matters to a director that has them. */
+/* Checks of memory. Hugepages are never swapped and not transparent, so neither swap nor THP matters to a director that
+ * has them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

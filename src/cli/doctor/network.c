@@ -15,7 +15,8 @@
 #define FIXED_GATEWAY "outbound_gateway_mac is a fixed address"
 #define CLIENT_MTU    1500 /* bytes, the largest packet of most clients */
 
-/* Writes the kernel's interface whose MTU limits the port: itself, or the PF of a VF. Returns false if there is none. */
+/* Writes the kernel's interface whose MTU limits the port: itself, or the PF of a VF. Returns false if there
+ * is none. */
 static bool limiting_interface(const struct doctor *doctor, const struct eal_args_port *port, char name[HOST_ENTRY_MAX])
 {
 	if (port->pci)

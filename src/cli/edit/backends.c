@@ -66,7 +66,8 @@ bool edit_undrain(struct edit *edit)
 	return edit_each_backend(edit, edit->count, set_active);
 }
 
-/* Returns the text of the checks that the new backends of a table get, or NULL: none. False, with an error: there are none to copy. */
+/* Returns the text of the checks that the new backends of a table get, or NULL: none. False, with an error: there are
+ * none to copy. */
 static bool get_checks(const struct edit *edit, uint32_t t, char **checks)
 {
 	const struct table_set *set = &edit->change.old.set;

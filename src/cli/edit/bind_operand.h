@@ -9,7 +9,8 @@
 #define BIND_OPERAND_FORM \
 	"ADDRESS:PORT/tcp or /udp, such as 203.0.113.10:443/tcp, 203.0.113.64/29:22/tcp or [2001:db8::10]:80-443/tcp"
 
-/* Parses a bind: an address or prefix, IPv6 in brackets; a port or a range of ports; tcp or udp. False: *bind is undefined. */
+/* Parses a bind: an address or prefix, IPv6 in brackets; a port or a range of ports; tcp or udp. False: *bind is
+ * undefined. */
 bool bind_operand_parse(const char *text, struct table_bind *bind);
 
 #endif

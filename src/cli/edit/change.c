@@ -89,7 +89,8 @@ static void note_link(const struct change *change)
 		command_note("%s has another hard link, which keeps the old content", change->named);
 }
 
-/* Returns the name of the binary table: DST, the director's table, or that of the JSON table with .bin instead of .json. */
+/* Returns the name of the binary table: DST, the director's table, or that of the JSON table with .bin instead of
+ * .json. */
 static char *binary_name(const struct change *change, const char *dst)
 {
 	size_t size = strlen(change->named);
@@ -104,7 +105,8 @@ static char *binary_name(const struct change *change, const char *dst)
 	return asprintf(&name, "%.*s.bin", (int)size, change->named) < 0 ? NULL : name;
 }
 
-/* Refuses a file that glb-healthcheck overwrites, and a binary table that a running one builds from its own JSON table. */
+/* Refuses a file that glb-healthcheck overwrites, and a binary table that a running one builds from its own
+ * JSON table. */
 static bool avoid_healthcheck(const struct change *change, const struct command_args *args)
 {
 	const struct healthcheck_files *files = &change->healthcheck;
@@ -290,7 +292,8 @@ bool change_add_ended(struct change *change, uint32_t table, uint32_t index)
 	return true;
 }
 
-/* Builds the rows of the old table as if the proxies whose connections have ended were not in it. Returns 0, or -errno. */
+/* Builds the rows of the old table as if the proxies whose connections have ended were not in it. Returns 0,
+ * or -errno. */
 static int build_old(struct change *change)
 {
 	uint8_t *states = malloc(change->ended_count + 1);
@@ -365,8 +368,9 @@ static void warn_about_owner(const struct change *change, const struct stat *old
 }
 
 /*
- * Undo writes the new text into the backup, and then both files change places at once: whenever this program is killed, one of them has
- * the version that is taken back. False: the file system or an old kernel cannot do that, or the backup cannot be written.
+ * Undo writes the new text into the backup, and then both files change places at once: whenever this program is killed,
+ * one of them has the version that is taken back. False: the file system or an old kernel cannot do that, or the backup
+ * cannot be written.
  */
 static bool exchange(const struct change *change, bool *failed)
 {
@@ -419,7 +423,8 @@ static bool write_both(const struct change *change, enum change_order order, boo
 	return true;
 }
 
-/* Returns the advice for a written file and a later step that failed. The same undo again would take the edit forward. */
+/* Returns the advice for a written file and a later step that failed. The same undo again would take the
+ * edit forward. */
 static const char *remedy(enum change_order order)
 {
 	return order == CHANGE_BACKUP_FIRST

@@ -23,7 +23,8 @@ struct change {
 	struct faults known; /* its warnings */
 	bool thorough; /* `check` finds no error in it, and must find none in the result */
 	struct json_edit after; /* the text to write; the caller changes it */
-	/* Backends of `old` whose connections have ended, so that rows do not break without them. The caller adds them. */
+	/* Backends of `old` whose connections have ended, so that rows do not break without them. The caller
+	 * adds them. */
 	struct table_backend **ended;
 	size_t ended_count;
 	bool proven; /* no connection needs what the rows lose, so --max-broken does not count; set by the caller */
@@ -58,7 +59,8 @@ enum change_order {
 /* Waits until it has the lock of `path`, with a note about `named`. Returns it, or -1 after an error. */
 int change_lock(const char *path, const char *named);
 
-/* Locks (not for --dry-run) and reads the file. False: it cannot be read or is not a valid table; *change must still be closed. */
+/* Locks (not for --dry-run) and reads the file. False: it cannot be read or is not a valid table; *change must still be
+ * closed. */
 bool change_open(struct change *change, const char *path, const struct command_args *args);
 
 /* Checks change->after, shows what it does, writes, builds and reloads, as the options say. Returns the exit code. */

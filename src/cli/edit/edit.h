@@ -29,7 +29,8 @@ struct edit {
 	bool unique; /* each operand may mean one table only */
 };
 
-/* Checks the words after the verb that do not depend on the file. Returns COMMAND_OK, or COMMAND_USAGE after an error. */
+/* Checks the words after the verb that do not depend on the file. Returns COMMAND_OK, or COMMAND_USAGE after
+ * an error. */
 int edit_check_operands(const char *verb, char **operands, int count, const char *const *options);
 
 /* Prints the keys that the verb set takes, for --help. */
@@ -55,7 +56,8 @@ bool edit_each_backend(struct edit *edit, int count, bool (*change)(struct edit 
 /* Prints an error and returns false if the selection is not clear enough to change tables as a whole. */
 bool edit_needs_one_table(const struct edit *edit);
 
-/* Prints an error and returns false unless the operand, a backend or a bind (`what`), is in a clear choice of tables. */
+/* Prints an error and returns false unless the operand, a backend or a bind (`what`), is in a clear choice
+ * of tables. */
 bool edit_check_matches(const struct edit *edit, const char *what, const char *operand, const bool *matches);
 
 /* Prints an error about memory, and returns false. */

@@ -122,8 +122,8 @@ static bool is_old(const struct table_past *past, int64_t now, uint32_t keep_s)
 	return keep_s == 0 || (past->time < now && now - past->time > keep_s);
 }
 
-/* Adds the state that the change replaces. It is never older than the states after it, so that a clock that was set back does not
- * make edit forget it too early. */
+/* Adds the state that the change replaces. It is never older than the states after it, so that a clock that was set
+ * back does not make edit forget it too early. */
 static void add_replaced(struct draft *draft, struct table_past *state, const struct table *table, int64_t now)
 {
 	char label[16], text[UTC_TEXT_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The member `previous` of tables: a change that moves first hops puts the state before it there, and states that are old leave it.
- * The functions change change->after and print what is forgotten, and errors. One thread.
+ * The member `previous` of tables: a change that moves first hops puts the state before it there, and states that are
+ * old leave it. The functions change change->after and print what is forgotten, and errors. One thread.
  */
 #ifndef GLB_CLI_EDIT_HISTORY_H
 #define GLB_CLI_EDIT_HISTORY_H

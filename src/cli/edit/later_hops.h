@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which proxies rows lose as later hops if a table forgets its oldest previous states, and whether these proxies still accept packets
- * there. One thread.
+ * Which proxies rows lose as later hops if a table forgets its oldest previous states, and whether these proxies still
+ * accept packets there. One thread.
  */
 #ifndef GLB_CLI_EDIT_LATER_HOPS_H
 #define GLB_CLI_EDIT_LATER_HOPS_H
@@ -30,8 +30,8 @@ struct accepted {
 struct accepted later_hops_read(const struct proxies *proxies, const struct netaddr *backend);
 
 /*
- * Returns true if the proxy has accepted nothing between the readings at the places of the bits `lost`, but packets that belong to no
- * connection. Otherwise *hop is the place with packets, from 1, and *count their number.
+ * Returns true if the proxy has accepted nothing between the readings at the places of the bits `lost`, but packets
+ * that belong to no connection. Otherwise *hop is the place with packets, from 1, and *count their number.
  */
 bool later_hops_unused(
 	const struct accepted *first, const struct accepted *second, uint8_t lost, unsigned *hop, uint64_t *count);

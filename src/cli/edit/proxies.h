@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads the connections of the proxies of a table from the metrics of glb-redirect exporter. The file of --proxies names the hosts.
- * The pages come from other hosts and may be anything. One thread; asking blocks. All functions print their errors.
+ * Reads the connections of the proxies of a table from the metrics of glb-redirect exporter. The file of --proxies
+ * names the hosts. The pages come from other hosts and may be anything. One thread; asking blocks. All functions print
+ * their errors.
  */
 #ifndef GLB_CLI_EDIT_PROXIES_H
 #define GLB_CLI_EDIT_PROXIES_H
@@ -16,7 +17,8 @@ struct proxies {
 	struct peers peers;
 };
 
-/* Reads the file. The arguments are those of edit, with a valid --timeout. The caller calls proxies_close() in either case. */
+/* Reads the file. The arguments are those of edit, with a valid --timeout. The caller calls proxies_close() in either
+ * case. */
 bool proxies_open(struct proxies *proxies, const char *file, const struct command_args *args);
 void proxies_close(struct proxies *proxies);
 
@@ -24,8 +26,8 @@ void proxies_close(struct proxies *proxies);
 bool proxies_ask(struct proxies *proxies, const struct netaddr *backends, size_t count);
 
 /*
- * Like proxies_ask(), but asks again until the backends have counted their connections anew: a page has the count of the last
- * seconds, in which connections may have begun.
+ * Like proxies_ask(), but asks again until the backends have counted their connections anew: a page has the count of
+ * the last seconds, in which connections may have begun.
  */
 bool proxies_ask_for_new_counts(struct proxies *proxies, const struct netaddr *backends, size_t count);
 

@@ -215,7 +215,8 @@ int edit_check_operands(const char *verb, char **operands, int count, const char
 	return check_addresses(verb, operands, count);
 }
 
-/* Returns the value as JSON: a number, true or false as it is, and other text as a string, which the validator may refuse. */
+/* Returns the value as JSON: a number, true or false as it is, and other text as a string, which the validator may
+ * refuse. */
 static char *json_value(const struct key *key, const char *value)
 {
 	json_t *string;

@@ -20,7 +20,8 @@ struct fetch {
 	char error[FETCH_ERROR_MAX]; /* "": the page has come */
 };
 
-/* Returns 0, or -errno: libcurl cannot work. timeout_s: for each page; a page that was replaced while it was sent is fetched again. */
+/* Returns 0, or -errno: libcurl cannot work. timeout_s: for each page; a page that was replaced while it was sent is
+ * fetched again. */
 int fetch_all(struct fetch *const pages[], size_t count, unsigned timeout_s);
 
 #endif

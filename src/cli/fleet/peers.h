@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hosts of a fleet, as users name them on the command line or in a file of --hosts or --proxies, and their pages of metrics.
- * docs/reference/doctor.md#the-fleet describes the form. The struct owns its hosts; peers_free(). One thread; asking blocks.
+ * The hosts of a fleet, as users name them on the command line or in a file of --hosts or --proxies, and their pages of
+ * metrics. docs/reference/doctor.md#the-fleet describes the form. The struct owns its hosts; peers_free(). One thread;
+ * asking blocks.
  */
 #ifndef GLB_CLI_FLEET_PEERS_H
 #define GLB_CLI_FLEET_PEERS_H
@@ -24,10 +25,12 @@ struct peers {
 	char *text; /* of the file */
 };
 
-/* Parses the words and those of the file. file: NULL: none. Returns COMMAND_OK, or the exit code after an error message. */
+/* Parses the words and those of the file. file: NULL: none. Returns COMMAND_OK, or the exit code after an error
+ * message. */
 int peers_read(struct peers *peers, char *const words[], size_t count, const char *file);
 
-/* Fetches the pages of all peers, of which the samples with the wanted names are kept. Returns false after an error message. */
+/* Fetches the pages of all peers, of which the samples with the wanted names are kept. Returns false after an error
+ * message. */
 bool peers_ask(struct peers *peers, const char *const *wanted, unsigned timeout_s);
 
 /* Returns the page of the host that has a sample of this name, or NULL. */
@@ -36,8 +39,8 @@ const struct fetch *peers_page_with(const struct peer *peer, const char *name);
 #define PEERS_REASONS_MAX (PEERS_PAGES * (FETCH_ERROR_MAX + FETCH_URL_MAX + 64))
 
 /*
- * Writes why pages of the host have no sample with one of these names; the list ends with NULL. `owner`: of the page that is wanted, such
- * as "a proxy". Returns buf.
+ * Writes why pages of the host have no sample with one of these names; the list ends with NULL. `owner`: of the page
+ * that is wanted, such as "a proxy". Returns buf.
  */
 const char *peers_reasons(
 	const struct peer *peer, const char *const *names, const char *owner, char buf[PEERS_REASONS_MAX]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The samples of a page of metrics that the caller needs. The page comes from another host and may be anything: what is not a line of
- * text that the caller needs is skipped, and the memory is limited. Pure. One thread.
+ * The samples of a page of metrics that the caller needs. The page comes from another host and may be anything: what is
+ * not a line of text that the caller needs is skipped, and the memory is limited. Pure. One thread.
  */
 #ifndef GLB_CLI_FLEET_SAMPLES_H
 #define GLB_CLI_FLEET_SAMPLES_H

@@ -26,7 +26,8 @@ static void append(json_t *to, const json_t *list)
 	json_object_foreach((json_t *)list, key, value) json_array_append(to, value);
 }
 
-/* Adds the lists of a set, page after page. Returns 1; 0: they have changed meanwhile; -1: an error message was printed. */
+/* Adds the lists of a set, page after page. Returns 1; 0: they have changed meanwhile; -1: an error message was
+ * printed. */
 static int read_pages(struct telemetry *telemetry, const char *index, json_t *set)
 {
 	json_t *next_hops = json_array(), *without = json_array();
@@ -58,7 +59,8 @@ static int worse(int a, int b)
 	return a < b ? a : b;
 }
 
-/* Reads everything once, to *result. Returns 1; 0: it has changed meanwhile; -1: an error message was printed, and *result is NULL. */
+/* Reads everything once, to *result. Returns 1; 0: it has changed meanwhile; -1: an error message was printed, and
+ * *result is NULL. */
 static int read_once(struct telemetry *telemetry, json_t **result)
 {
 	json_t *list = telemetry_ask(telemetry, "/glb/next_hops"), *sets, *set;
@@ -88,7 +90,8 @@ static int read_once(struct telemetry *telemetry, json_t **result)
 	return outcome;
 }
 
-/* Reads the lists again if they have changed meanwhile. During an outage they may never be still, so the last reading counts. */
+/* Reads the lists again if they have changed meanwhile. During an outage they may never be still, so the last reading
+ * counts. */
 static json_t *read_all(const struct command_args *args, int *code)
 {
 	struct telemetry telemetry;

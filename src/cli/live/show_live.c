@@ -33,7 +33,8 @@ static void print_table(const json_t *table)
 			snapshot_number(entry, "no_next_hop"));
 }
 
-/* Replaces the statistics by what makes packets slower. It is an array as for files, although the director tells only the first thing. */
+/* Replaces the statistics by what makes packets slower. It is an array as for files, although the director tells only
+ * the first thing. */
 static void keep_slow(json_t *snapshot)
 {
 	json_t *text = json_object_get(json_object_get(snapshot, "stats"), "slow"), *slow = json_array();

@@ -44,7 +44,8 @@ void migrate_put_value(struct migration *migration, const char *where, const jso
 /* Writes a JSON value on one line for a note. It is cut if it is long. Returns buf. */
 const char *migrate_value_text(const json_t *value, char buf[JSON_READER_TEXT_MAX]);
 
-/* Adds a note about each member of the object that is not in `known`, which ends with NULL. `where` is the object's path. */
+/* Adds a note about each member of the object that is not in `known`, which ends with NULL. `where` is the object's
+ * path. */
 void migrate_note_unknown(struct migration *migration, const char *where, json_t *object, const char *const *known);
 
 /* For the check of a kind: calls `read` with the path of a file that has this text. */

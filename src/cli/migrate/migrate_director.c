@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* director.conf. Reads each value as GLB does: it ignores unknown keys, and booleans that are not JSON's true or false. */
+/* director.conf. Reads each value as GLB does: it ignores unknown keys, and booleans that are not JSON's
+ * true or false. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -107,7 +108,8 @@ static unsigned count_workers(json_t *lcores, const char *name)
 	return workers;
 }
 
-/* The packaged director.conf of GLB has another number than that of the workers. GLB starts, and a worker gets nothing. */
+/* The packaged director.conf of GLB has another number than that of the workers. GLB starts, and a worker
+ * gets nothing. */
 static void put_workers(struct migration *migration, const char *where, json_t *lcore, unsigned workers)
 {
 	const json_t *number = json_object_get(lcore, "num_dist_workers");

@@ -14,9 +14,11 @@
 #define PLAN_MAX_STEPS 3
 
 enum plan_kind {
-	/* First hops are those of CURRENT. New proxies are draining, and the later hops have the first hops of WANTED. */
+	/* First hops are those of CURRENT. New proxies are draining, and the later hops have the first hops
+	 * of WANTED. */
 	PLAN_ANNOUNCE,
-	/* First hops are those of WANTED. Proxies that leave are draining, and the later hops have the first hops of CURRENT. */
+	/* First hops are those of WANTED. Proxies that leave are draining, and the later hops have the first hops of
+	 * CURRENT. */
 	PLAN_SWITCH,
 	PLAN_WANTED, /* the file WANTED, byte for byte */
 };
@@ -61,7 +63,8 @@ bool plan_drains(const struct table_diff_backend *backend);
 /* Returns true if the rows of both tables of the pair are known to follow from the same seed. */
 bool plan_keeps_seed(const struct table_diff *pair);
 
-/* Returns true if steps before WANTED can help: the backends, weights, balance or hops change, but the seed does not. */
+/* Returns true if steps before WANTED can help: the backends, weights, balance or hops change, but the seed
+ * does not. */
 bool plan_can_help(const struct table_diff *pair);
 
 /* Makes the text of a step. with_past: it keeps the previous states of CURRENT. False: out of memory. */
@@ -73,8 +76,8 @@ struct plan_tables {
 	bool made;
 };
 
-/* Finds the shortest plan that breaks nothing, or else the one that breaks the least. The steps borrow from *tables, which the
- * caller frees. False: out of memory, or a table is not valid. */
+/* Finds the shortest plan that breaks nothing, or else the one that breaks the least. The steps borrow from *tables,
+ * which the caller frees. False: out of memory, or a table is not valid. */
 bool plan_search(const struct plan_input *input, struct plan_tables tables[2], struct plan *plan);
 void plan_tables_free(struct plan_tables tables[2]);
 

@@ -107,7 +107,8 @@ static json_t *describe_leaving(const struct table_diff *pair, bool is_current)
 	return proxies;
 }
 
-/* Returns the waits in a row, as an array of objects. digest: of the table that the directors must use; NULL: of CURRENT. */
+/* Returns the waits in a row, as an array of objects. digest: of the table that the directors must use; NULL: of
+ * CURRENT. */
 static json_t *describe_waits(const struct plan_input *input, const char *digest, enum plan_wait wait)
 {
 	json_t *waits = json_array();

@@ -158,8 +158,8 @@ static bool any_down(const struct table *table)
 }
 
 /*
- * Sets `previous`: the other of the two states first, and then the previous states of CURRENT. Health does not enter the
- * matching, so the state begins with the backends that are up: the row is then matched to its real first hop.
+ * Sets `previous`: the other of the two states first, and then the previous states of CURRENT. Health does not enter
+ * the matching, so the state begins with the backends that are up: the row is then matched to its real first hop.
  */
 static bool set_past(struct json_edit *text, const struct table_diff *pair, enum plan_kind kind, bool with_past)
 {

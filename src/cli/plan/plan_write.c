@@ -66,7 +66,8 @@ static bool is_leftover(const char *number)
 	return text_number(number, 1, INT32_MAX, &process) && kill((pid_t)process, 0) < 0 && errno == ESRCH;
 }
 
-/* A plan that was killed leaves its folder behind. The name of a folder of this form is not the operator's, but its content could be. */
+/* A plan that was killed leaves its folder behind. The name of a folder of this form is not the operator's, but its
+ * content could be. */
 static void tell_leftovers(const char *dir, size_t size)
 {
 	char pattern[PATH_MAX];
@@ -83,7 +84,8 @@ static void tell_leftovers(const char *dir, size_t size)
 	globfree(&found);
 }
 
-/* Writes into a new folder beside the wanted one, and then renames it, so that the plan is there as a whole or not at all. */
+/* Writes into a new folder beside the wanted one, and then renames it, so that the plan is there as a whole or not at
+ * all. */
 int plan_write(const struct plan_input *input, const struct plan *plan, const char *dir)
 {
 	char temporary[PATH_MAX];

@@ -58,7 +58,8 @@ static uint64_t time_ns(const struct timeval *time)
 	return (uint64_t)time->tv_sec * CLOCK_NS_PER_S + (uint64_t)time->tv_usec;
 }
 
-/* Fetches the next packet of this burst. Returns false at the capture's end, and if the packet came too late for the burst. */
+/* Fetches the next packet of this burst. Returns false at the capture's end, and if the packet came too late for the
+ * burst. */
 static bool next(struct replay *replay, struct pcap_pkthdr **header, const uint8_t **frame)
 {
 	*header = replay->held;

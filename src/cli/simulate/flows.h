@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The connections of a simulation. They are not objects: new ones begin at the same rate in each row, so all connections that
- * began in a row at one proxy, in a time without a change, are one run, and the distribution of lengths says how many are
- * left. ECMP is taken at its worst: it may send a packet of each connection to every director. So a connection breaks as
- * soon as the table of one director does not reach its proxy. Allocates memory; one thread.
+ * The connections of a simulation. They are not objects: new ones begin at the same rate in each row, so all
+ * connections that began in a row at one proxy, in a time without a change, are one run, and the distribution of
+ * lengths says how many are left. ECMP is taken at its worst: it may send a packet of each connection to every
+ * director. So a connection breaks as soon as the table of one director does not reach its proxy. Allocates memory; one
+ * thread.
  */
 #ifndef GLB_CLI_SIMULATE_FLOWS_H
 #define GLB_CLI_SIMULATE_FLOWS_H
@@ -54,7 +55,9 @@ struct flows_totals {
 	/* Broken, although their proxy lives: */
 	double removed; /* it is not in the newest table, or inactive */
 	double pushed_out; /* other proxies have the hops of the row in the newest table */
-	double skew; /* the newest table reaches it, but not the one of a director that is behind; or they are new, and not all reach it */
+	/* The newest table reaches it, but not the one of a director that is behind; or they are new, and not all reach
+	 * it */
+	double skew;
 	double killed; /* with their proxy */
 	double refused; /* never begun, because the first hop is dead */
 };
@@ -91,16 +94,18 @@ struct flows_measure {
 };
 
 /*
- * Starts with the connections that the table would have after a long time; without any if lengths are `forever`. Takes over
- * table->rows. Returns false if out of memory. The caller frees it in either case.
+ * Starts with the connections that the table would have after a long time; without any if lengths are `forever`. Takes
+ * over table->rows. Returns false if out of memory. The caller frees it in either case.
  */
 bool flows_create(struct flows *flows, const struct script *script, struct table *table);
 void flows_free(struct flows *flows);
 
-/* Sets whether a proxy is dead; the connections of a dead one end with the next flows_publish(). False: out of memory. */
+/* Sets whether a proxy is dead; the connections of a dead one end with the next flows_publish(). False: out
+ * of memory. */
 bool flows_set_dead(struct flows *flows, const struct netaddr *addr, bool dead);
 
-/* A new table is there: directors use it as soon as they can. Takes over table->rows. Returns false if out of memory. */
+/* A new table is there: directors use it as soon as they can. Takes over table->rows. Returns false if out
+ * of memory. */
 bool flows_publish(struct flows *flows, struct table *table);
 
 /* Time passes. Returns false if out of memory. */
@@ -109,7 +114,8 @@ bool flows_wait(struct flows *flows, int64_t ms);
 /* Returns how long it takes until all directors use the newest table. */
 int64_t flows_late_ms(const struct flows *flows);
 
-/* Returns the number of connections of these proxies in `ms` from now if they get no new ones. `wanted` is by number. */
+/* Returns the number of connections of these proxies in `ms` from now if they get no new ones. `wanted` is
+ * by number. */
 double flows_left(const struct flows *flows, const bool *wanted, int64_t ms);
 
 /* Returns true if one of these proxies gets new connections. */

@@ -12,9 +12,10 @@ bool flows_rows_know(struct flows *flows, uint32_t count);
 bool flows_rows_start(struct flows *flows);
 
 /*
- * Brings the runs of every row to what the versions in use say now: removes and counts the runs that are lost, ends the runs of
- * proxies that are not the first hop any more, and begins others. If a lane has just replaced the version `old` by `new`, only the
- * rows in which they differ can change. If both are NULL, every row can. Returns false if out of memory.
+ * Brings the runs of every row to what the versions in use say now: removes and counts the runs that are lost, ends the
+ * runs of proxies that are not the first hop any more, and begins others. If a lane has just replaced the version `old`
+ * by `new`, only the rows in which they differ can change. If both are NULL, every row can. Returns false if out of
+ * memory.
  */
 bool flows_rows_settle(struct flows *flows, const struct flows_version *old, const struct flows_version *new);
 

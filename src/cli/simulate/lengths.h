@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How long connections last: a distribution of lengths. All results come from additions, multiplications and divisions of
- * IEEE 754 numbers, so that they are the same on every machine. Times are milliseconds. Pure, thread-safe.
+ * How long connections last: a distribution of lengths. All results come from additions, multiplications and divisions
+ * of IEEE 754 numbers, so that they are the same on every machine. Times are milliseconds. Pure, thread-safe.
  */
 #ifndef GLB_CLI_SIMULATE_LENGTHS_H
 #define GLB_CLI_SIMULATE_LENGTHS_H

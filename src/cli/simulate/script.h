@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The script of a simulation: text with one command a line, which docs/reference/cli.md describes. Parsing checks each line
- * by itself; world.h checks the changes against the table. One thread.
+ * The script of a simulation: text with one command a line, which docs/reference/cli.md describes. Parsing checks each
+ * line by itself; world.h checks the changes against the table. One thread.
  */
 #ifndef GLB_CLI_SIMULATE_SCRIPT_H
 #define GLB_CLI_SIMULATE_SCRIPT_H
@@ -64,8 +64,8 @@ struct script {
 };
 
 /*
- * Parses the text, which faults->file names, and changes it. Returns true; or false, and faults has an error for each wrong line.
- * The caller frees the script in either case.
+ * Parses the text, which faults->file names, and changes it. Returns true; or false, and faults has an error for each
+ * wrong line. The caller frees the script in either case.
  */
 bool script_parse(struct script *script, char *text, struct faults *faults);
 void script_free(struct script *script);

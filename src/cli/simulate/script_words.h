@@ -12,8 +12,9 @@ int script_cut(char *line, char *words[], int max);
 char *script_join(char *const words[], int count);
 
 /*
- * Parses numbers and ranges from 1 to max, and addresses, with commas between them; or "all". Returns *count ranges, which the caller
- * frees; or NULL and the wrong part in *bad, which the text owns; *bad is NULL if memory is out. Changes the text.
+ * Parses numbers and ranges from 1 to max, and addresses, with commas between them; or "all". Returns *count ranges,
+ * which the caller frees; or NULL and the wrong part in *bad, which the text owns; *bad is NULL if memory is out.
+ * Changes the text.
  */
 struct script_proxies *script_ranges(char *text, uint32_t max, size_t *count, const char **bad);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of a simulation, and the state of its proxies. Each change of a script gives a new table, as `edit` would write
- * it. A proxy has a number from 1, in the order of the first table, and other numbers have addresses from 198.18.0.0/15 (RFC
- * 2544). Allocates memory; one thread.
+ * The table of a simulation, and the state of its proxies. Each change of a script gives a new table, as `edit` would
+ * write it. A proxy has a number from 1, in the order of the first table, and other numbers have addresses from
+ * 198.18.0.0/15 (RFC 2544). Allocates memory; one thread.
  */
 #ifndef GLB_CLI_SIMULATE_WORLD_H
 #define GLB_CLI_SIMULATE_WORLD_H
@@ -26,14 +26,14 @@ void world_free(struct world *world);
 bool world_addr(const struct world *world, uint32_t number, struct netaddr *addr);
 
 /*
- * Sets selected[backend] for each of TABLE_MAX_BACKENDS: the step names it. A step that adds proxies adds them instead. Returns
- * false, with an error about the line in faults, if the step names a proxy that is not there.
+ * Sets selected[backend] for each of TABLE_MAX_BACKENDS: the step names it. A step that adds proxies adds them instead.
+ * Returns false, with an error about the line in faults, if the step names a proxy that is not there.
  */
 bool world_select(struct world *world, const struct script_step *step, bool *selected, struct faults *faults);
 
 /*
- * Changes the table, unless the step is a wait. Returns false, with an error about the line in faults: the table may be changed in
- * part, and the simulation must end.
+ * Changes the table, unless the step is a wait. Returns false, with an error about the line in faults: the table may be
+ * changed in part, and the simulation must end.
  */
 bool world_change(struct world *world, const struct script_step *step, int64_t now_ms, struct faults *faults);
 

@@ -15,8 +15,8 @@ void world_history_forget(struct world *world);
 bool world_history_take(const struct world *world, struct table_past *state);
 
 /*
- * If the state differs from the present one, adds it, and drops those that are too old or say nothing more, as `edit` does. Takes
- * over state->backends. Returns false if out of memory.
+ * If the state differs from the present one, adds it, and drops those that are too old or say nothing more, as `edit`
+ * does. Takes over state->backends. Returns false if out of memory.
  */
 bool world_history_add(struct world *world, struct table_past *state, int64_t now_ms);
 

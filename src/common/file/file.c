@@ -411,7 +411,8 @@ int file_replace_like(const char *path, const char *like, const void *bytes, siz
 	return replace((struct target){.path = path, .like = like}, bytes, size, faults);
 }
 
-/* Returns the folder's real path and the file's name. The file need not exist. NULL: out of memory, or a loop of links. */
+/* Returns the folder's real path and the file's name. The file need not exist. NULL: out of memory, or a
+ * loop of links. */
 static char *resolve(const char *path)
 {
 	char *file = file_follow(path), *folder = file ? folder_of(file) : NULL;

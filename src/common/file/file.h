@@ -28,9 +28,10 @@ int file_read_head(const char *path, void *head, size_t max, size_t *size);
  * the same folder, calls fsync(2) and rename(2), and then fsync(2) for the folder. Returns 0; or -errno, then `path` is
  * unchanged, no temporary file is left, and an error in faults says which step failed.
  *
- * - Mode, ACL, label, user attributes and, if permitted, owner of an existing file are kept. If its group cannot be kept,
- *   the new group only gets the rights of others. A new file has the mode that the umask allows. Tables hold secret keys,
- *   so group and others get no more rights to a new file than to `source`, the file from which it was made (NULL: none).
+ * - Mode, ACL, label, user attributes and, if permitted, owner of an existing file are kept. If its group cannot be
+ *   kept, the new group only gets the rights of others. A new file has the mode that the umask allows. Tables hold
+ *   secret keys, so group and others get no more rights to a new file than to `source`, the file from which it was made
+ *   (NULL: none).
  * - A symbolic link stays, and the file that it points to is replaced or created, in that file's folder. Anything but a
  *   regular file (a device, a folder) is refused.
  * - A writer that is killed leaves its temporary file (.glb-*). The next writer in the folder removes it.
@@ -38,16 +39,18 @@ int file_read_head(const char *path, void *head, size_t max, size_t *size);
  */
 int file_replace(const char *path, const char *source, const void *bytes, size_t size, struct faults *faults);
 
-/* The same, but the new file gets mode, ACL and, if permitted, owner of the file `like`, whether `path` exists or not. */
+/* The same, but the new file gets mode, ACL and, if permitted, owner of the file `like`, whether `path`
+ * exists or not. */
 int file_replace_like(const char *path, const char *like, const void *bytes, size_t size, struct faults *faults);
 
-/* After a rename in the folder has succeeded. A failure, which is a warning, only means that a power failure may undo it. */
+/* After a rename in the folder has succeeded. A failure, which is a warning, only means that a power failure may undo
+ * it. */
 void file_sync_folder(const char *folder, struct faults *faults);
 
 /*
- * Returns the path of the file that the functions of this file read or replace: without symbolic links at its end. malloc'd,
- * the caller frees. NULL and errno: there is a loop of links, a folder is missing, or (EXDEV) this user is root, and a link of
- * another user leads to what is not theirs: root works in folders of glb-healthcheck.
+ * Returns the path of the file that the functions of this file read or replace: without symbolic links at its end.
+ * malloc'd, the caller frees. NULL and errno: there is a loop of links, a folder is missing, or (EXDEV) this user is
+ * root, and a link of another user leads to what is not theirs: root works in folders of glb-healthcheck.
  */
 char *file_follow(const char *path);
 

@@ -39,7 +39,8 @@ static int open_to_ask(const char *path)
 	return fd < 0 ? -error : fd;
 }
 
-/* Gives a new lock file to those who may write to its folder. In a sticky folder nobody replaces a file of another user. */
+/* Gives a new lock file to those who may write to its folder. In a sticky folder nobody replaces a file of another
+ * user. */
 static void share(int fd, const struct stat *folder)
 {
 	mode_t writers = folder->st_mode & (folder->st_mode & S_ISVTX ? 0 : 0222);
@@ -49,7 +50,8 @@ static void share(int fd, const struct stat *folder)
 	(void)fchmod(fd, 0600 | writers | writers << 1);
 }
 
-/* Returns a descriptor or -errno. A hard link might lead to a file of another user, whose content is not for us to change. */
+/* Returns a descriptor or -errno. A hard link might lead to a file of another user, whose content is not for us to
+ * change. */
 static int open_file(const char *name)
 {
 	const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;

@@ -30,8 +30,8 @@ void file_unlock(const char *path, int lock);
 void file_unlock_folder(const char *path, int lock);
 
 /*
- * Sends a signal to the process that has the lock of a file, *owner (0: unknown), if that process runs the same program as
- * the caller. Returns 0; -ESRCH: there is no such process; or another -errno.
+ * Sends a signal to the process that has the lock of a file, *owner (0: unknown), if that process runs the same program
+ * as the caller. Returns 0; -ESRCH: there is no such process; or another -errno.
  */
 int file_lock_signal(const char *path, int number, pid_t *owner);
 

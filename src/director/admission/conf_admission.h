@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The keys of director.conf that say which frames the director takes (packet/admission.h). `field`: struct admission. */
+/* The keys of director.conf that say which frames the director takes (packet/admission.h). `field`: struct
+ * admission. */
 #ifndef GLB_DIRECTOR_ADMISSION_CONF_ADMISSION_H
 #define GLB_DIRECTOR_ADMISSION_CONF_ADMISSION_H
 

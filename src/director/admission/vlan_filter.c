@@ -6,8 +6,8 @@
 #include "program/log.h"
 
 /*
- * With accept_vlans = "any", the filter stays off, because a card has few entries and its VFs share them. But virtio-net
- * always filters, and has an entry for each VLAN.
+ * With accept_vlans = "any", the filter stays off, because a card has few entries and its VFs share them. But
+ * virtio-net always filters, and has an entry for each VLAN.
  */
 static bool is_virtio(const struct port *port)
 {

@@ -102,7 +102,8 @@ static void take_client(struct capture *capture)
 		begin(capture, fd, &client);
 		return;
 	}
-	/* The request is received first: if it were still unread when fd is closed, the client would not get the reason. */
+	/* The request is received first: if it were still unread when fd is closed, the client would not get the
+	 * reason. */
 	received = session_receive(fd, &unused);
 	if (received && !allowed)
 		session_refuse(fd, "permission denied: run this command as root or as the director's user");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The capture thread. It listens on a UNIX socket beside DPDK's telemetry socket, and runs at most one capture at a time for
- * `glb-director-cli capture`. It sleeps while there is none. A capture ends when its client is gone or does not read, and at the
- * latest after the time and the number of packets that the client asked for. Nothing that a client does can delay the control
- * thread or a worker.
+ * The capture thread. It listens on a UNIX socket beside DPDK's telemetry socket, and runs at most one capture at a
+ * time for `glb-director-cli capture`. It sleeps while there is none. A capture ends when its client is gone or does
+ * not read, and at the latest after the time and the number of packets that the client asked for. Nothing that a client
+ * does can delay the control thread or a worker.
  */
 #ifndef GLB_DIRECTOR_CAPTURE_CAPTURE_H
 #define GLB_DIRECTOR_CAPTURE_CAPTURE_H
@@ -19,12 +19,13 @@ struct capture;
 struct director;
 
 /*
- * Starts the thread on the CPUs `cpus`, when the workers exist. *director must exist until capture_close(). NULL after logging
- * why; the director works without it.
+ * Starts the thread on the CPUs `cpus`, when the workers exist. *director must exist until capture_close(). NULL after
+ * logging why; the director works without it.
  */
 struct capture *capture_open(struct director *director, const cpu_set_t *cpus);
 
-/* Ends the capture that runs, and the thread. Called while the workers run or end, but are not freed. NULL: does nothing. */
+/* Ends the capture that runs, and the thread. Called while the workers run or end, but are not freed. NULL: does
+ * nothing. */
 void capture_close(struct capture *capture);
 
 /* What the capture that runs is, for telemetry. */

@@ -93,7 +93,8 @@ static bool is_table(const struct table_set *set, uint32_t index, const char *te
 	return strcmp(label, text) == 0;
 }
 
-/* Adds a name to the list, or "..." in place of the first one that does not fit. `*used` is the length of the list; 0: it is empty. */
+/* Adds a name to the list, or "..." in place of the first one that does not fit. `*used` is the length of the list; 0:
+ * it is empty. */
 static void list_name(char *names, size_t size, size_t *used, const char *name)
 {
 	static const char more[] = ", ...";
@@ -222,8 +223,8 @@ bool session_start(struct session *session, struct director *director, int fd)
 }
 
 /*
- * Puts the next labels of the tables of this generation into the message, if the generation is still in use. The client knows
- * the generation when it has all labels.
+ * Puts the next labels of the tables of this generation into the message, if the generation is still in use. The client
+ * knows the generation when it has all labels.
  */
 static void put_tables(struct session *session, uint64_t generation)
 {
@@ -311,7 +312,8 @@ static struct capture_counters read_counters(const struct tap *tap)
 	};
 }
 
-/* Takes records of the workers and sends them, until there are none or the client does not read. Returns whether none is left. */
+/* Takes records of the workers and sends them, until there are none or the client does not read. Returns whether none
+ * is left. */
 static bool forward(struct session *session, bool *gone)
 {
 	struct capture_counters before[PLAN_MAX_LCORES];

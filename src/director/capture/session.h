@@ -36,8 +36,8 @@ struct session {
 };
 
 /*
- * Receives a request from `fd` and starts the capture. Returns true; or false after the client was told why not. In this case,
- * the caller closes fd.
+ * Receives a request from `fd` and starts the capture. Returns true; or false after the client was told why not. In
+ * this case, the caller closes fd.
  */
 bool session_start(struct session *session, struct director *director, int fd);
 
@@ -50,15 +50,16 @@ bool session_receive(int fd, struct capture_request *request);
 /* Sends what the workers have captured. Returns SESSION_RUNS, or why the capture ends: an enum capture_reason. */
 int session_step(struct session *session);
 
-/* Ends the capture: no worker uses a tap any more. The client gets what is left, if it reads, and the reason. Closes fd. */
+/* Ends the capture: no worker uses a tap any more. The client gets what is left, if it reads, and the reason. Closes
+ * fd. */
 void session_end(struct session *session, enum capture_reason reason);
 
 /* The counters of all taps. Any thread, while the session exists. */
 struct capture_counters session_counters(const struct session *session);
 
 /*
- * The same for the end of the capture, for its thread. If the client has as many packets as it wants, only what was counted until the
- * last of them: nobody wants the packets behind it.
+ * The same for the end of the capture, for its thread. If the client has as many packets as it wants, only what was
+ * counted until the last of them: nobody wants the packets behind it.
  */
 struct capture_counters session_result(const struct session *session);
 

@@ -71,7 +71,8 @@ struct conf {
 	char outbound_vrf[CONF_INTERFACE_SIZE]; /* "": none */
 	uint16_t port_interface_count; /* 0: all ports use the same next hops */
 	char port_interfaces[CONF_MAX_PORTS][CONF_INTERFACE_SIZE]; /* the kernel's interface of each DPDK port */
-	struct steering_config steering; /* its exception_path is set if exception_path below is not CONF_EXCEPTION_NONE */
+	/* Its exception_path is set if exception_path below is not CONF_EXCEPTION_NONE */
+	struct steering_config steering;
 	enum conf_exception_path exception_path;
 	struct conf_exception_limits exception_limits;
 	enum conf_idle idle;

@@ -188,7 +188,8 @@ static void stop_now(struct control *control)
 	__atomic_store_n(&control->director->shared.stop, true, __ATOMIC_RELAXED);
 }
 
-/* Stops after stop_delay_ms, in which routing daemons can see that the director stops; or at once if it is stopping already. */
+/* Stops after stop_delay_ms, in which routing daemons can see that the director stops; or at once if it is stopping
+ * already. */
 static void stop(struct control *control, const char *signal)
 {
 	struct director *director = control->director;
@@ -237,7 +238,8 @@ bool control_reload(struct control *control, bool force, unsigned timeout_ms, st
 	return reload_requests_wait(&control->requests, &control->director->shared, force, timeout_ms, outcome);
 }
 
-/* Evaluates the health after an event that may have changed it, unless the next tick is soon enough because there are many events. */
+/* Evaluates the health after an event that may have changed it, unless the next tick is soon enough because there are
+ * many events. */
 static void evaluate_soon(struct control *control)
 {
 	if (clock_now_ms() - control->director->health.evaluated_ms >= EVENT_INTERVAL_MS)

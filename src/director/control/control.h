@@ -30,8 +30,9 @@ void control_wait(struct control *control);
 void control_free(struct control *control);
 
 /*
- * Asks the control thread to reload the table and waits for the outcome. force: also if the new table empties the service. Any thread
- * except the control thread. False: the reload takes longer than timeout_ms, or the director is stopping; *outcome is undefined.
+ * Asks the control thread to reload the table and waits for the outcome. force: also if the new table empties the
+ * service. Any thread except the control thread. False: the reload takes longer than timeout_ms, or the director is
+ * stopping; *outcome is undefined.
  */
 bool control_reload(struct control *control, bool force, unsigned timeout_ms, struct control_outcome *outcome);
 

@@ -19,8 +19,8 @@ void live_next_hops_close(struct director *director);
 void live_next_hops_prepare(struct director *director, const struct routes *routes);
 
 /*
- * Goes on with the look-up. Returns whether each next hop of all backends is known or does not reply. The caller calls it
- * again until then, or gives up.
+ * Goes on with the look-up. Returns whether each next hop of all backends is known or does not reply. The caller calls
+ * it again until then, or gives up.
  */
 bool live_next_hops_settle(struct director *director);
 

@@ -66,7 +66,8 @@ static bool load(struct reload *reload, struct live_table *live, struct faults *
 	return live->routes;
 }
 
-/* Writes what a table is recognised by after a reload: its name or, after a character that no name has, its first bind. */
+/* Writes what a table is recognised by after a reload: its name or, after a character that no name has, its
+ * first bind. */
 static void identify(const struct table *table, char name[RELOAD_NAME_SIZE])
 {
 	char bind[TABLE_BIND_TEXT_MAX] = "";

@@ -23,11 +23,13 @@
 #define RELOAD_NAME_SIZE  256
 
 /*
- * Twice the number of tables. During a reload the old tables have slots and the new ones, too, and these may all have other names.
+ * Twice the number of tables. During a reload the old tables have slots and the new ones, too, and these may all have
+ * other names.
  */
 #define RELOAD_SLOTS (2 * TABLE_MAX_TABLES)
 
-/* A slot belongs to a table. A later table with the same name takes it over; one without a name, with the same first bind. */
+/* A slot belongs to a table. A later table with the same name takes it over; one without a name, with the same first
+ * bind. */
 struct reload_slot {
 	char name[RELOAD_NAME_SIZE]; /* of the table, see identify(); "": the slot is free */
 	struct traffic traffic;
@@ -74,7 +76,8 @@ struct reload {
 	uint16_t port_count;
 	struct reload_retired *retired;
 
-	/* Protects the members below. Also keeps shared->live from being freed while a thread that is no worker reads it. */
+	/* Protects the members below. Also keeps shared->live from being freed while a thread that is no worker reads
+	 * it. */
 	pthread_mutex_t lock;
 	uint64_t reloads, failures; /* number of reloads that succeeded, and that failed */
 	uint64_t loaded; /* Unix time in seconds at which the table in use was loaded */
@@ -93,7 +96,8 @@ struct reload {
 int reload_open(struct reload *reload, struct worker_shared *shared, const char *path, uint8_t alt_hash_fields,
 	unsigned workers, struct faults *faults);
 
-/* Makes the counts of the first table's backends for this number of workers. Called before workers run. 0, or -ENOMEM. */
+/* Makes the counts of the first table's backends for this number of workers. Called before workers run. 0,
+ * or -ENOMEM. */
 int reload_count_backends(struct reload *reload, unsigned workers);
 
 /*
@@ -102,7 +106,8 @@ int reload_count_backends(struct reload *reload, unsigned workers);
  */
 struct live_table *reload_load(struct reload *reload, bool force);
 
-/* Returns whether the path names another file, or another version of it, than the last load read. False if there is none. */
+/* Returns whether the path names another file, or another version of it, than the last load read. False if there is
+ * none. */
 bool reload_is_due(const struct reload *reload);
 
 /*

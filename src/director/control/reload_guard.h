@@ -11,9 +11,9 @@
 #include "director/control/reload.h"
 
 /*
- * Notes which tables have forwarded packets since the last call. The control thread calls it at each tick, also during a reload. It
- * goes on where it stopped, and stops after tables with this number of backends, because it adds up what they counted. Returns
- * the number of tables.
+ * Notes which tables have forwarded packets since the last call. The control thread calls it at each tick, also during
+ * a reload. It goes on where it stopped, and stops after tables with this number of backends, because it adds up what
+ * they counted. Returns the number of tables.
  */
 uint32_t reload_guard_sample(struct reload *reload, uint32_t backends);
 

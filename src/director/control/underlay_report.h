@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The routers that said that the network to the proxies is too small (packet/icmp/underlay.h): one record for each proxy.
- * The control thread adds the notes of the workers. Any thread may read a copy. Times are milliseconds of clock_now_ms().
+ * The routers that said that the network to the proxies is too small (packet/icmp/underlay.h): one record for each
+ * proxy. The control thread adds the notes of the workers. Any thread may read a copy. Times are milliseconds of
+ * clock_now_ms().
  */
 #ifndef GLB_DIRECTOR_CONTROL_UNDERLAY_REPORT_H
 #define GLB_DIRECTOR_CONTROL_UNDERLAY_REPORT_H

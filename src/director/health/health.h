@@ -85,15 +85,16 @@ void health_add(struct health_report *report, enum health_cause cause, enum heal
 void health_open(struct health *health, uint64_t now);
 
 /*
- * Takes over the reasons that an evaluation has found; a reason that was there before keeps its time. Returns whether the
- * state, or the set of reasons, has changed.
+ * Takes over the reasons that an evaluation has found; a reason that was there before keeps its time. Returns whether
+ * the state, or the set of reasons, has changed.
  */
 bool health_update(struct health *health, const struct health_report *found, uint64_t now, uint64_t now_ms);
 
 /* Sets the state to HEALTH_STOPPING. */
 void health_stop(struct health *health, uint64_t now);
 
-/* The same for people: if the control thread has stopped evaluating, the copy says only that. Times as in health_update(). */
+/* The same for people: if the control thread has stopped evaluating, the copy says only that. Times as in
+ * health_update(). */
 void health_report_now(struct health *health, struct health *copy, uint64_t now, uint64_t now_ms);
 
 /* "starting", "ok", "degraded", "failing" or "stopping" */

@@ -75,7 +75,9 @@ static unsigned read_links(struct director *director)
 		struct link last = port->link, link = {0};
 		bool runs = port_is_used(port) && port_is_running(port);
 
-		if (runs) /* an interface that was missing is another one now, even if it has the same index, until the port is attached */
+		/* An interface that was missing is another one now, even if it has the same index, until the port is
+		 * attached */
+		if (runs)
 			link = last.missing ? last : link_ask(port);
 		director->memory.link_changes[i] += !same_link(&link, &last);
 		link_store(port, link);
@@ -128,7 +130,8 @@ static void add_exception_interfaces(const struct director *director, struct hea
 void health_links(struct director *director, struct health_report *report)
 {
 	unsigned up = read_links(director);
-	/* A port that passes no packets has this severity. Withdrawing the VIPs helps only if no other port receives. */
+	/* A port that passes no packets has this severity. Withdrawing the VIPs helps only if no other port
+	 * receives. */
 	enum health_severity severity = up ? HEALTH_DEGRADES : HEALTH_FAILS;
 	uint16_t wanted = director->conf.steering.outbound_mtu, mtu;
 	char object[HEALTH_OBJECT_SIZE], interface[OF_INTERFACE_SIZE];

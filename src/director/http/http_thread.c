@@ -22,7 +22,7 @@
 enum {
 	/* Between two attempts to listen. */
 	RETRY_MS = 5000,
-	/* Of the thread: the control thread, which may have the same CPU, goes first. */
+	/* The control thread, which may have the same CPU, goes first. */
 	NICENESS = 10,
 };
 
@@ -81,7 +81,8 @@ static int shorter(int a, int b)
 	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-/* Serves HTTP, and sets *fd to what to wait for. Returns after how many milliseconds it must be called again; -1: never. */
+/* Serves HTTP, and sets *fd to what to wait for. Returns after how many milliseconds it must be called again; -1:
+ * never. */
 static int serve(struct http_thread *thread, int *fd)
 {
 	int timeout_ms = RETRY_MS;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The metrics of docs/reference/metrics.md, written in pieces. A page is about one forwarding table: if the table is replaced
- * meanwhile, the page is aborted. reload.lock is held for the time of one item only, so that even a page about thousands of
- * binds delays a reload by microseconds.
+ * The metrics of docs/reference/metrics.md, written in pieces. A page is about one forwarding table: if the table is
+ * replaced meanwhile, the page is aborted. reload.lock is held for the time of one item only, so that even a page about
+ * thousands of binds delays a reload by microseconds.
  */
 #ifndef GLB_DIRECTOR_HTTP_METRICS_H
 #define GLB_DIRECTOR_HTTP_METRICS_H
@@ -61,8 +61,8 @@ struct metrics_section {
 	enum openmetrics_type type;
 	const char *help;
 	/*
-	 * `table` and `item`: what to write about; `item` is the bind or backend of the table. `live` is the table in use,
-	 * and reload.lock is held. For ports, lcores and next hops it is not held, and `live` is NULL.
+	 * `table` and `item`: what to write about; `item` is the bind or backend of the table. `live` is the table in
+	 * use, and reload.lock is held. For ports, lcores and next hops it is not held, and `live` is NULL.
 	 */
 	void (*print)(struct metrics *metrics, const struct live_table *live, uint32_t table, uint32_t item);
 };

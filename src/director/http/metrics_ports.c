@@ -145,7 +145,8 @@ struct xstats {
 	struct rte_eth_xstat *values;
 };
 
-/* Reads the driver's own counters. count: 0 if it has none, or if the port is being reset; the page then leaves them out. */
+/* Reads the driver's own counters. count: 0 if it has none, or if the port is being reset; the page then leaves them
+ * out. */
 static struct xstats read_xstats(struct metrics *metrics, const struct port *port)
 {
 	struct director *director = metrics->director;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends the metrics to a statsd server every 10 seconds. A round about a large table is sent in steps, so that the thread serves
- * HTTP meanwhile. HTTP thread only.
+ * Sends the metrics to a statsd server every 10 seconds. A round about a large table is sent in steps, so that the
+ * thread serves HTTP meanwhile. HTTP thread only.
  */
 #ifndef GLB_DIRECTOR_HTTP_STATSD_ROUND_H
 #define GLB_DIRECTOR_HTTP_STATSD_ROUND_H

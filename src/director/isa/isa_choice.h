@@ -24,7 +24,8 @@ enum isa_by {
 struct isa_limits {
 	bool usable[ISA_COUNT]; /* the CPU has all instructions */
 	bool keeps_frequency[ISA_COUNT]; /* the CPU does not become slower */
-	unsigned forced_bits; /* the width that EAL's option --force-max-simd-bitwidth allows; 0: the option is not given */
+	/* The width that EAL's option --force-max-simd-bitwidth allows; 0: the option is not given */
+	unsigned forced_bits;
 };
 
 /* TSC cycles per packet, as isa_measure() finds them. 0: not measured. */
@@ -43,14 +44,14 @@ struct isa_choice {
 const char *isa_by_name(enum isa_by by);
 
 /*
- * Returns the set (bits 1 << isa) of the ISAs that may be chosen. It is empty if director.conf names one that the CPU or
- * EAL does not allow; then `error` tells why and what to do.
+ * Returns the set (bits 1 << isa) of the ISAs that may be chosen. It is empty if director.conf names one that the CPU
+ * or EAL does not allow; then `error` tells why and what to do.
  */
 unsigned isa_choice_candidates(enum conf_isa wanted, const struct isa_limits *limits, char error[2 * ISA_CHOICE_TEXT]);
 
 /*
- * Chooses one of the candidates, which are not empty. A narrower ISA wins over a wider one only if it is clearly faster.
- * Those that gave wrong results are left out, but not ISA_PLAIN.
+ * Chooses one of the candidates, which are not empty. A narrower ISA wins over a wider one only if it is clearly
+ * faster. Those that gave wrong results are left out, but not ISA_PLAIN.
  */
 struct isa_choice isa_choice_make(
 	enum conf_isa wanted, const struct isa_limits *limits, unsigned candidates, const struct isa_figures *figures);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Measures how fast the fast path is on each ISA, and checks that all give the same results: the director's own pipeline
- * works on packets in memory, for a few milliseconds. Needs no port, no hugepages and no table of the operator.
+ * Measures how fast the fast path is on each ISA, and checks that all give the same results: the director's own
+ * pipeline works on packets in memory, for a few milliseconds. Needs no port, no hugepages and no table of the
+ * operator.
  */
 #ifndef GLB_DIRECTOR_ISA_ISA_MEASURE_H
 #define GLB_DIRECTOR_ISA_ISA_MEASURE_H

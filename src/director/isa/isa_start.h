@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chooses the ISA of the fast path when the director starts. Main thread, after EAL has started and before ports have. */
+/* Chooses the ISA of the fast path when the director starts. Main thread, after EAL has started and before
+ * ports have. */
 #ifndef GLB_DIRECTOR_ISA_ISA_START_H
 #define GLB_DIRECTOR_ISA_ISA_START_H
 

@@ -145,8 +145,9 @@ const struct neighbour *path_choose(const struct path *path, uint16_t source_por
 }
 
 /*
- * Writes the next hops of each path to `next_hops`, one path after the other, and where they are to `of_destination`. A path without
- * next hops gets one without a MAC, because a list without next hops belongs to a backend that no packet goes to.
+ * Writes the next hops of each path to `next_hops`, one path after the other, and where they are to `of_destination`. A
+ * path without next hops gets one without a MAC, because a list without next hops belongs to a backend that no packet
+ * goes to.
  */
 static void fill(const struct destinations *destinations, uint32_t port, struct next_hop *next_hops,
 	struct next_hop_list *of_destination)

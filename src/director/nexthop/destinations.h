@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The backends that packets go to, each with the next hops of its route from each port. Control thread only, or under the lock of
- * struct nexthop. Addresses in network order.
+ * The backends that packets go to, each with the next hops of its route from each port. Control thread only, or under
+ * the lock of struct nexthop. Addresses in network order.
  */
 #ifndef GLB_DIRECTOR_NEXTHOP_DESTINATIONS_H
 #define GLB_DIRECTOR_NEXTHOP_DESTINATIONS_H
@@ -34,8 +34,8 @@ struct destinations {
 };
 
 /*
- * Replaces the destinations by the backends that can be first in a row of `routes` and, if `keep`, those from before. What was
- * looked up stays. False: out of memory, and nothing changed.
+ * Replaces the destinations by the backends that can be first in a row of `routes` and, if `keep`, those from before.
+ * What was looked up stays. False: out of memory, and nothing changed.
  */
 bool destinations_follow(struct destinations *destinations, const struct routes *routes, bool keep);
 void destinations_free(struct destinations *destinations);
@@ -49,7 +49,8 @@ bool path_replace(struct path *path, struct hop_link *links, uint32_t count, con
 /* Returns whether a next hop of the path has a MAC. */
 bool path_is_usable(const struct path *path);
 
-/* Returns the neighbour that packets with this outer source port (host order) go to. NULL: none is reachable, or out of memory. */
+/* Returns the neighbour that packets with this outer source port (host order) go to. NULL: none is reachable, or out of
+ * memory. */
 const struct neighbour *path_choose(const struct path *path, uint16_t source_port);
 
 /* Returns the set of a port for these routes; the caller frees it. NULL: out of memory. */

@@ -248,7 +248,8 @@ struct mnl_socket *kernel_open_events(void)
 		errno = error;
 		return NULL;
 	}
-	/* The first needs Linux 5.3. The second needs a capability; without it some more events are lost, and then all is read again. */
+	/* The first needs Linux 5.3. The second needs a capability; without it some more events are lost, and then all
+	 * is read again. */
 	(void)!mnl_socket_setsockopt(socket, NETLINK_ADD_MEMBERSHIP, &nexthops, sizeof(nexthops));
 	if (setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)) < 0)
 		(void)!setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Asks the kernel by rtnetlink for routes, neighbour entries and links: one request and its reply at a time. A request takes
- * microseconds; if the kernel does not reply at all, it fails after a second. Addresses in network order. One thread.
+ * Asks the kernel by rtnetlink for routes, neighbour entries and links: one request and its reply at a time. A request
+ * takes microseconds; if the kernel does not reply at all, it fails after a second. Addresses in network order. One
+ * thread.
  */
 #ifndef GLB_DIRECTOR_NEXTHOP_KERNEL_H
 #define GLB_DIRECTOR_NEXTHOP_KERNEL_H
@@ -23,13 +24,14 @@ void kernel_close(struct kernel *kernel);
 struct mnl_socket *kernel_open_events(void);
 
 /*
- * Looks up the route from `source` (0: any) to `destination`. interface: index of a VRF, or of the interface that the route must
- * use; 0: any. A source that is no address of this host is ignored. 0, or -errno: there is no route.
+ * Looks up the route from `source` (0: any) to `destination`. interface: index of a VRF, or of the interface that the
+ * route must use; 0: any. A source that is no address of this host is ignored. 0, or -errno: there is no route.
  * route->object is 0: nexthop objects are replaced by their next hops.
  */
 int kernel_route(struct kernel *kernel, uint32_t source, uint32_t destination, uint32_t interface, struct route *route);
 
-/* Returns whether an error of the functions here says nothing about the route or the neighbour, only about the request. */
+/* Returns whether an error of the functions here says nothing about the route or the neighbour, only about
+ * the request. */
 bool kernel_error_is_temporary(int error);
 
 /* Reads a neighbour entry. 0, or -errno: the kernel has no entry. */

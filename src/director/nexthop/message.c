@@ -138,7 +138,8 @@ bool message_read_route(const struct nlmsghdr *message, struct route *result)
 	return true;
 }
 
-/* Reads NHA_GROUP: of each member the id in 4 bytes, the weight - 1 in 2 (low byte first; one before Linux 6.12), and 2 unused. */
+/* Reads NHA_GROUP: of each member the id in 4 bytes, the weight - 1 in 2 (low byte first; one before Linux 6.12), and 2
+ * unused. */
 static void take_group(struct nexthop_object *object, const struct nlattr *attribute)
 {
 	const uint8_t *at = mnl_attr_get_payload(attribute);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads messages of rtnetlink: routes, nexthop objects, neighbour entries and links. Every length is checked, so a message may be
- * any bytes whose size is nlmsg_len. Pure, thread-safe. Addresses in network order.
+ * Reads messages of rtnetlink: routes, nexthop objects, neighbour entries and links. Every length is checked, so a
+ * message may be any bytes whose size is nlmsg_len. Pure, thread-safe. Addresses in network order.
  */
 #ifndef GLB_DIRECTOR_NEXTHOP_MESSAGE_H
 #define GLB_DIRECTOR_NEXTHOP_MESSAGE_H
@@ -57,7 +57,8 @@ struct link_message {
 	bool without_arp;
 };
 
-/* Each returns false if the message is of another type, family or address family, or is damaged; then *result is undefined. */
+/* Each returns false if the message is of another type, family or address family, or is damaged; then *result is
+ * undefined. */
 bool message_read_route(const struct nlmsghdr *message, struct route *result);
 bool message_read_nexthop(const struct nlmsghdr *message, struct nexthop_object *result);
 bool message_read_neighbour(const struct nlmsghdr *message, struct neighbour_entry *result); /* also of RTM_DELNEIGH */

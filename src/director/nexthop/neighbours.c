@@ -12,7 +12,8 @@
 /* States of an entry in which the kernel uses its MAC. */
 #define USABLE (NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE | NUD_PERMANENT | NUD_NOARP)
 
-/* The kernel confirms a used entry about every 30 s. When the entry becomes stale, it is probed at once; these are for the rest. */
+/* The kernel confirms a used entry about every 30 s. When the entry becomes stale, it is probed at once; these are for
+ * the rest. */
 #define CONFIRM_MS 30000
 #define RETRY_MS   5000 /* a neighbour without a MAC, or whose probe did not change anything */
 
@@ -172,7 +173,7 @@ const char *const neighbour_states[NEIGHBOUR_STATES] = {
 
 unsigned neighbour_state(const struct neighbour *neighbour)
 {
-	/* By index in neighbour_states, up to FAILED. */
+	/* The indices are those of neighbour_states, up to FAILED. */
 	static const uint16_t states[] = {
 		NUD_PERMANENT, NUD_NOARP, NUD_REACHABLE, NUD_STALE, NUD_DELAY, NUD_PROBE, NUD_FAILED};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The neighbours that routes lead to, with what the kernel knows about each. Control thread only, or under the lock of struct
- * nexthop. Times are clock_now_ms().
+ * The neighbours that routes lead to, with what the kernel knows about each. Control thread only, or under the lock of
+ * struct nexthop. Times are clock_now_ms().
  */
 #ifndef GLB_DIRECTOR_NEXTHOP_NEIGHBOURS_H
 #define GLB_DIRECTOR_NEXTHOP_NEIGHBOURS_H
@@ -48,8 +48,8 @@ struct neighbours {
 struct neighbour *neighbours_get(struct neighbours *neighbours, const struct neighbour_key *key, uint64_t now_ms);
 
 /*
- * Takes what the kernel says about a neighbour. entry: NULL if the kernel has no entry. Returns whether neighbour_mac() changed.
- * A neighbour that failed has no MAC. One whose entry is only old or gone keeps its MAC, and is probed soon.
+ * Takes what the kernel says about a neighbour. entry: NULL if the kernel has no entry. Returns whether neighbour_mac()
+ * changed. A neighbour that failed has no MAC. One whose entry is only old or gone keeps its MAC, and is probed soon.
  */
 bool neighbour_update(struct neighbour *neighbour, const struct neighbour_entry *entry, uint64_t now_ms);
 
@@ -59,7 +59,8 @@ bool neighbour_is_static(const struct neighbour *neighbour);
 /* Sets `down`. Returns whether neighbour_mac() changed. */
 bool neighbour_set_down(struct neighbour *neighbour, bool down, uint64_t now_ms);
 
-/* Calls probe() for the neighbours that are due: at most `count`, and at most `failed` of those without a MAC that failed before. */
+/* Calls probe() for the neighbours that are due: at most `count`, and at most `failed` of those without a MAC that
+ * failed before. */
 void neighbours_probe(struct neighbours *neighbours, uint64_t now_ms, unsigned count, unsigned failed,
 	void (*probe)(void *context, struct neighbour *neighbour), void *context);
 

@@ -36,7 +36,8 @@ static void note_change(struct nexthop *nexthop, bool sets)
 	nexthop->version += sets;
 }
 
-/* On an interface without ARP (dummy, tunnel) the kernel gives each neighbour the MAC of the interface, where no neighbour receives. */
+/* On an interface without ARP (dummy, tunnel) the kernel gives each neighbour the MAC of the interface, where no
+ * neighbour receives. */
 static bool is_without_arp(struct nexthop *nexthop, const struct neighbour_entry *entry)
 {
 	struct link_message link;
@@ -99,7 +100,8 @@ static void take_failures(struct nexthop *nexthop)
 	}
 }
 
-/* Returns whether it has taken all events; it stops when it has worked for long enough. If events are lost, everything is read again. */
+/* Returns whether it has taken all events; it stops when it has worked for long enough. If events are lost, everything
+ * is read again. */
 static bool take_events(struct nexthop *nexthop)
 {
 	uint64_t end = clock_now_us() + STEP_WORK_US;
@@ -197,8 +199,8 @@ static const char *explain(int error)
 }
 
 /*
- * Looks up the path again. interface: of the port; 0: any. Returns whether it changed. If the request fails for a temporary reason,
- * the path stays as it is, and another pass is due.
+ * Looks up the path again. interface: of the port; 0: any. Returns whether it changed. If the request fails for a
+ * temporary reason, the path stays as it is, and another pass is due.
  */
 static bool look_up(struct nexthop *nexthop, struct path *path, uint32_t destination, uint32_t interface)
 {
@@ -318,7 +320,8 @@ static void read_neighbour(struct nexthop *nexthop, struct neighbour *neighbour)
 		update_neighbour(nexthop, neighbour, error ? NULL : &entry);
 }
 
-/* all: no event waits. Otherwise only new neighbours are read, because an event that is older than the entry could still arrive. */
+/* all: no event waits. Otherwise only new neighbours are read, because an event that is older than the entry could
+ * still arrive. */
 static void read_neighbours(struct nexthop *nexthop, bool all, uint64_t end_us)
 {
 	for (uint32_t i = 0; i < nexthop->neighbours.count && clock_now_us() < end_us; i++) {
@@ -510,8 +513,8 @@ static bool open_all(struct nexthop *nexthop)
 }
 
 /*
- * The lock is recursive, because nexthop_step() holds it while config.changed() calls nexthop_build(). So a report never
- * shows next hops that are not in use yet.
+ * The lock is recursive, because nexthop_step() holds it while config.changed() calls nexthop_build(). So a report
+ * never shows next hops that are not in use yet.
  */
 static void open_lock(struct nexthop *nexthop)
 {

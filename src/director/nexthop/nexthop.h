@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * outbound_gateway_mac = "auto": finds the next hops of every backend that packets go to, as the kernel routes them, and follows
- * routes, neighbours and links (docs/reference/next-hops.md). The control thread calls all functions but those after
- * struct nexthop_summary, which any thread may call. Addresses in network order.
+ * outbound_gateway_mac = "auto": finds the next hops of every backend that packets go to, as the kernel routes them,
+ * and follows routes, neighbours and links (docs/reference/next-hops.md). The control thread calls all functions but
+ * those after struct nexthop_summary, which any thread may call. Addresses in network order.
  */
 #ifndef GLB_DIRECTOR_NEXTHOP_NEXTHOP_H
 #define GLB_DIRECTOR_NEXTHOP_NEXTHOP_H
@@ -37,8 +37,8 @@ void nexthop_close(struct nexthop *nexthop);
 int nexthop_descriptor(const struct nexthop *nexthop);
 
 /*
- * Takes what the kernel has reported since the last call, and does what is due. It takes a few tens of milliseconds at most; what
- * takes longer goes on in the next call. Returns whether config.changed() was called.
+ * Takes what the kernel has reported since the last call, and does what is due. It takes a few tens of milliseconds at
+ * most; what takes longer goes on in the next call. Returns whether config.changed() was called.
  */
 bool nexthop_step(struct nexthop *nexthop);
 
@@ -56,8 +56,10 @@ struct next_hops *nexthop_build(struct nexthop *nexthop, const struct routes *ro
 
 /* The next hops of one port, in numbers. */
 struct nexthop_summary {
-	uint64_t version; /* adds 1 for each change of the members below or of an item of the lists, except state, age and reason */
-	uint32_t backends, backends_without; /* backends that packets go to; those of them without a reachable next hop */
+	/* Adds 1 for each change of the members below or of an item of the lists, except state, age and reason */
+	uint64_t version;
+	/* Backends that packets go to; those of them without a reachable next hop */
+	uint32_t backends, backends_without;
 	uint32_t next_hops, unreachable; /* all, and those without a MAC to send to */
 	char lost[46]; /* address of one that is unreachable, or "" */
 	char mac[18]; /* of the only one with a MAC; "unknown": there is none; "several" */
@@ -76,8 +78,8 @@ struct nexthop_orphan {
 };
 
 /*
- * Describes the next hop of packets from this port to a backend, with this outer source port (host order). Its member `backends` is 0.
- * Returns false if no next hop is reachable, and then the packets are dropped.
+ * Describes the next hop of packets from this port to a backend, with this outer source port (host order). Its member
+ * `backends` is 0. Returns false if no next hop is reachable, and then the packets are dropped.
  */
 bool nexthop_find(
 	struct nexthop *nexthop, uint32_t port, uint32_t backend, uint16_t source_port, struct nexthop_item *item);
@@ -87,7 +89,8 @@ struct nexthop_summary nexthop_summary(struct nexthop *nexthop, uint32_t port);
 /* Counts the next hops in each state of neighbour_states. */
 void nexthop_count_states(struct nexthop *nexthop, uint32_t port, uint32_t counts[NEIGHBOUR_STATES]);
 
-/* Copy up to `max` items from index `first` on, and return how many there are. orphans: backends without a reachable next hop. */
+/* Copy up to `max` items from index `first` on, and return how many there are. orphans: backends without a reachable
+ * next hop. */
 uint32_t nexthop_list(struct nexthop *nexthop, uint32_t port, uint32_t first, struct nexthop_item *items, uint32_t max);
 uint32_t nexthop_list_orphans(
 	struct nexthop *nexthop, uint32_t port, uint32_t first, struct nexthop_orphan *orphans, uint32_t max);

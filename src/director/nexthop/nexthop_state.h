@@ -10,7 +10,8 @@
 #include "director/nexthop/neighbours.h"
 #include "director/nexthop/nexthop.h"
 
-/* An interface that the configuration names. It keeps its index when it is renamed, and is found by its name when it was removed. */
+/* An interface that the configuration names. It keeps its index when it is renamed, and is found by its name when it
+ * was removed. */
 struct named_interface {
 	char name[IF_NAMESIZE]; /* as configured; "": none */
 	uint32_t index; /* 0: there is none now */
@@ -45,7 +46,8 @@ struct nexthop {
 	uint64_t logged_ms; /* when the changes were logged last */
 };
 
-/* Logs what has changed since the last call: a line each for a few changes, one line for many. Returns at once if it is too early. */
+/* Logs what has changed since the last call: a line each for a few changes, one line for many. Returns at once if it is
+ * too early. */
 void nexthop_log(struct nexthop *nexthop, uint64_t now_ms);
 
 /* Logs a warning, once, if there are more IPv4 neighbours than the kernel keeps entries for. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The page for people: health, tables, drops, lcores, ports, next hops and reloads, as HTML in pieces. The words and the order of its
- * columns are in page.html and tables.html. It reads what telemetry reads, and takes rates from the history. reload.lock is held for
- * the time of one piece only. The HTTP thread calls all functions.
+ * The page for people: health, tables, drops, lcores, ports, next hops and reloads, as HTML in pieces. The words and
+ * the order of its columns are in page.html and tables.html. It reads what telemetry reads, and takes rates from the
+ * history. reload.lock is held for the time of one piece only. The HTTP thread calls all functions.
  */
 #ifndef GLB_DIRECTOR_PAGE_PAGE_H
 #define GLB_DIRECTOR_PAGE_PAGE_H
@@ -20,14 +20,15 @@ struct page {
 	const struct history *history;
 	/* The table in use when the page began. If it is replaced, the page ends early and says so. */
 	uint64_t generation;
-	/* The page is about the table with this index and all its backends; -1: about all tables, with some backends of each. */
+	/* The page is about the table with this index and all its backends; -1: about all tables, with some backends of
+	 * each. */
 	int only;
 	/* The sum of all lcores when the page began. */
 	struct counters sum;
 	/* The part of the page to write next; in write_tables() the step, the table, and the backend or bind. */
 	unsigned part, step;
 	uint32_t table, item;
-	/* Of the current table: the number of rows of which each backend is the first hop. */
+	/* The number of rows of the current table of which each backend is the first hop. */
 	uint32_t first_hops[TABLE_MAX_BACKENDS];
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rates of a counter in the last minutes, for sparklines: a ring of a fixed size. Pure. The owner passes the same index for all
- * series that it samples together.
+ * The rates of a counter in the last minutes, for sparklines: a ring of a fixed size. Pure. The owner passes the same
+ * index for all series that it samples together.
  */
 #ifndef GLB_DIRECTOR_PAGE_SERIES_H
 #define GLB_DIRECTOR_PAGE_SERIES_H
@@ -29,8 +29,8 @@ static inline void series_clear(struct series *series)
 }
 
 /*
- * Adds the value that a counter has now, `seconds` after its last one. The first value gives no rate, and neither does one that
- * is less than the last one: some drivers clear their counters.
+ * Adds the value that a counter has now, `seconds` after its last one. The first value gives no rate, and neither does
+ * one that is less than the last one: some drivers clear their counters.
  */
 static inline void series_add(struct series *series, unsigned index, uint64_t value, double seconds)
 {

@@ -12,7 +12,8 @@
 
 #include "director/ports/port.h"
 
-/* Drivers on kernel interfaces do not report the real link, so this asks the kernel. False: it does not know the interface. */
+/* Drivers on kernel interfaces do not report the real link, so this asks the kernel. False: it does not know the
+ * interface. */
 static bool read_kernel(const struct port *port, struct link *link)
 {
 	struct ethtool_cmd command = {.cmd = ETHTOOL_GSET};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The link of a port: up or down, and its speed. The control thread asks for it, and all other threads read what it has found. */
+/* The link of a port: up or down, and its speed. The control thread asks for it, and all other threads read what it has
+ * found. */
 #ifndef GLB_DIRECTOR_PORTS_LINK_H
 #define GLB_DIRECTOR_PORTS_LINK_H
 
@@ -17,8 +18,8 @@ struct link {
 #define LINK_TEXT_MAX 32
 
 /*
- * Asks the driver of a port that is started or, if it uses a kernel interface, the kernel. It does not wait for the link to come up. Main
- * thread, then the control thread only: a driver may need half a second for its reply.
+ * Asks the driver of a port that is started or, if it uses a kernel interface, the kernel. It does not wait for the
+ * link to come up. Main thread, then the control thread only: a driver may need half a second for its reply.
  */
 struct link link_ask(const struct port *port);
 

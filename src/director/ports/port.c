@@ -100,9 +100,10 @@ static int create_pool(struct port *port, const struct conf *conf, uint32_t lcor
 }
 
 /*
- * With events of the link, DPDK replies with the link as of the last event, and drivers lose events: some have only one interrupt, and need
- * it for packets. So the director asks for the link, and has events only beside it: where the kernel knows the link. virtio-user, which
- * loses none, is the exception: when it is asked and finds the other end of its socket gone, it waits there for the next one.
+ * With events of the link, DPDK replies with the link as of the last event, and drivers lose events: some have only one
+ * interrupt, and need it for packets. So the director asks for the link, and has events only beside it: where the
+ * kernel knows the link. virtio-user, which loses none, is the exception: when it is asked and finds the other end of
+ * its socket gone, it waits there for the next one.
  */
 static bool has_link_events(const struct port *port)
 {
@@ -115,7 +116,8 @@ static struct rte_eth_conf device_conf(struct port *port, const struct conf *con
 	struct rte_eth_conf device = {0};
 	uint32_t mtu = conf->steering.outbound_mtu > RTE_ETHER_MTU ? conf->steering.outbound_mtu : RTE_ETHER_MTU;
 
-	/* outbound_mtu, but at least 1500, and at most what the port can do. Drivers state that as an MTU or as a frame size. */
+	/* outbound_mtu, but at least 1500, and at most what the port can do. Drivers state that as an MTU or as a frame
+	 * size. */
 	if (port->info.max_mtu && mtu > port->info.max_mtu)
 		mtu = port->info.max_mtu;
 	if (port->info.max_rx_pktlen > FRAME_OVERHEAD && mtu > port->info.max_rx_pktlen - FRAME_OVERHEAD)
@@ -216,7 +218,8 @@ int port_setup(struct port *port, const struct conf *conf, uint32_t lcores, uint
 	return error ? error : setup_queues(port, conf, &device);
 }
 
-/* DPDK does not know the MTU of a port whose driver uses a kernel interface. Asks the kernel; `otherwise`: if that fails. */
+/* DPDK does not know the MTU of a port whose driver uses a kernel interface. Asks the kernel; `otherwise`: if that
+ * fails. */
 static uint16_t kernel_mtu(const struct port *port, uint16_t otherwise)
 {
 	struct ifreq request = {0};

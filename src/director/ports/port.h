@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DPDK ports: probed, set up with the queues of the plan, started and closed. The main thread calls the functions; later
- * the thread of port_recovery sets a port up again after a reset (port_recovery.h). Any thread may read a port that runs. Members
- * marked as atomic may change meanwhile.
+ * DPDK ports: probed, set up with the queues of the plan, started and closed. The main thread calls the functions;
+ * later the thread of port_recovery sets a port up again after a reset (port_recovery.h). Any thread may read a port
+ * that runs. Members marked as atomic may change meanwhile.
  */
 #ifndef GLB_DIRECTOR_PORTS_PORT_H
 #define GLB_DIRECTOR_PORTS_PORT_H
@@ -36,7 +36,8 @@ struct port {
 	char device_arguments[256]; /* its name and options, as EAL has got them */
 	char kernel_driver[PORT_KERNEL_DRIVER_SIZE]; /* of a PCI device at start; otherwise "" */
 	struct rte_ether_addr mac; /* at start */
-	/* Atomic. The MAC as admission_mac() returns it. The control thread follows its changes (port_macs_follow()). */
+	/* Atomic. The MAC as admission_mac() returns it. The control thread follows its changes
+	 * (port_macs_follow()). */
 	uint64_t mac_number;
 	/*
 	 * Before port_setup(): frames of this MTU must fit. Later it is atomic, and the control thread changes it
@@ -53,12 +54,19 @@ struct port {
 	uint8_t rss_key[UINT8_MAX];
 	bool rx_segments; /* receives a frame that does not fit into a buffer in several */
 	bool tx_segments; /* can transmit mbufs with several segments */
-	uint8_t state; /* enum port_state; atomic, the control thread changes it, or the thread of port_recovery while that runs */
-	struct link link; /* at the last look of the control thread, see link_load(); down while the port is not running */
-	uint64_t retry_ms; /* not before this time the next reset or attempt to attach, in milliseconds of clock_now_ms() */
-	uint64_t reset_due_ms; /* as retry_ms, when to reset a port that runs; 0: never; control thread; the thread of port_recovery, if the port does not run */
-	uint32_t settle_ms; /* from the last return of its link to the reset for that; 0: none was due; control thread */
-	uint32_t wait_ms; /* from the last attempt, which failed, to the next one; 0: none has failed; thread of port_recovery */
+	/* enum port_state; atomic, the control thread changes it, or the thread of port_recovery while that runs */
+	uint8_t state;
+	/* At the last look of the control thread, see link_load(); down while the port is not running */
+	struct link link;
+	/* Not before this time the next reset or attempt to attach, in milliseconds of clock_now_ms() */
+	uint64_t retry_ms;
+	/* As retry_ms, when to reset a port that runs; 0: never; control thread; the thread of port_recovery, if the
+	 * port does not run */
+	uint64_t reset_due_ms;
+	/* From the last return of its link to the reset for that; 0: none was due; control thread */
+	uint32_t settle_ms;
+	/* From the last attempt, which failed, to the next one; 0: none has failed; thread of port_recovery */
+	uint32_t wait_ms;
 	bool reset_failed; /* the last one; atomic; the thread of port_recovery writes it and the next two */
 	uint8_t quick_resets; /* in a row, each less than a minute after the one before */
 	uint64_t reset_ms; /* the last one, as retry_ms */
@@ -72,8 +80,8 @@ int port_probe(struct port *port, uint16_t id);
 
 /*
  * Creates the pool and sets up port->rx_queues and port->tx_queues queues. The pool has frames for all queues, for the
- * caches of `lcores` lcores, and `extra` more; or conf->mbufs, if that is more. A port that has a pool keeps it, so that
- * its frames survive a reset. 0, or -errno after logging why and what to do.
+ * caches of `lcores` lcores, and `extra` more; or conf->mbufs, if that is more. A port that has a pool keeps it, so
+ * that its frames survive a reset. 0, or -errno after logging why and what to do.
  */
 int port_setup(struct port *port, const struct conf *conf, uint32_t lcores, uint32_t extra);
 
@@ -81,8 +89,8 @@ int port_setup(struct port *port, const struct conf *conf, uint32_t lcores, uint
 uint32_t port_most_tx_descriptors(const struct conf *conf);
 
 /*
- * Raises the MTU if it is less than conf->outbound_mtu, and starts the port. If its receive interrupts do not work, sets it up again
- * without them. 0, or -errno after logging why.
+ * Raises the MTU if it is less than conf->outbound_mtu, and starts the port. If its receive interrupts do not work,
+ * sets it up again without them. 0, or -errno after logging why.
  */
 int port_start(struct port *port, const struct conf *conf);
 
@@ -102,8 +110,8 @@ static inline bool port_is_running(const struct port *port)
 }
 
 /*
- * Stops and closes the port. It may have only been probed. Frames that are still queued are lost. The driver may wait for the card for ever
- * (port_watch.h).
+ * Stops and closes the port. It may have only been probed. Frames that are still queued are lost. The driver may wait
+ * for the card for ever (port_watch.h).
  */
 void port_close(struct port *port);
 

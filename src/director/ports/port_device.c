@@ -11,7 +11,8 @@
 
 #include "program/log.h"
 
-/* Writes the name of the kernel's driver of a PCI device, such as "vfio-pci". "": it has none, or it is no PCI device. */
+/* Writes the name of the kernel's driver of a PCI device, such as "vfio-pci". "": it has none, or it is no
+ * PCI device. */
 static void read_kernel_driver(const struct port *port, char driver[PORT_KERNEL_DRIVER_SIZE])
 {
 	const char *domain = strchr(port->name, ':') == strrchr(port->name, ':') ? "0000:" : "";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The device of a port, on DPDK's bus. The kernel waits until the director releases a device that is unplugged, or that an operator
- * unbinds. The device may come back later. Thread of port_recovery, except where a comment says otherwise.
+ * The device of a port, on DPDK's bus. The kernel waits until the director releases a device that is unplugged, or that
+ * an operator unbinds. The device may come back later. Thread of port_recovery, except where a comment says otherwise.
  */
 #ifndef GLB_DIRECTOR_PORTS_PORT_DEVICE_H
 #define GLB_DIRECTOR_PORTS_PORT_DEVICE_H
@@ -14,12 +14,13 @@
 void port_device_note(struct port *port);
 
 /*
- * Stops and closes the port, and gives its device back to the bus when no other port uses the device. No worker uses the port
- * any more.
+ * Stops and closes the port, and gives its device back to the bus when no other port uses the device. No worker uses
+ * the port any more.
  */
 void port_device_release(struct director *director, struct port *port);
 
-/* Returns whether the device that was released is there again, and bound to the driver of the kernel that it had. Any thread. */
+/* Returns whether the device that was released is there again, and bound to the driver of the kernel that it had. Any
+ * thread. */
 bool port_device_is_back(const struct port *port);
 
 /* Attaches the device again. It then has the same port id and name. 0, or -errno after logging why. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Events that drivers report about a port, or the kernel about its device. DPDK calls back in a thread of its own, which only
- * counts the event, notes that it is pending and wakes the control thread. Any thread may read the counts.
+ * Events that drivers report about a port, or the kernel about its device. DPDK calls back in a thread of its own,
+ * which only counts the event, notes that it is pending and wakes the control thread. Any thread may read the counts.
  */
 #ifndef GLB_DIRECTOR_PORTS_PORT_EVENTS_H
 #define GLB_DIRECTOR_PORTS_PORT_EVENTS_H
@@ -37,8 +37,9 @@ struct port_events {
 };
 
 /*
- * Registers the callbacks. device: the name of the port's device, which must stay in place. wake: an eventfd to write to. A
- * driver that does not know an event is no error. After port_events_close(), the port can be opened again, and the counts go on.
+ * Registers the callbacks. device: the name of the port's device, which must stay in place. wake: an eventfd to write
+ * to. A driver that does not know an event is no error. After port_events_close(), the port can be opened again, and
+ * the counts go on.
  */
 void port_events_open(struct port_events *events, uint16_t port, const char *device, int wake);
 void port_events_close(struct port_events *events);

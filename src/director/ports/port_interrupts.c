@@ -19,7 +19,8 @@ bool port_interrupts_wanted(struct port *port, const struct conf *conf)
 	/* Other drivers of the kernel have file descriptors that idle_disarm() cannot read. */
 	if (conf->idle != CONF_IDLE_SLEEP || strcmp(port->kernel_driver, "vfio-pci") != 0)
 		return false;
-	/* It offers interrupts, but does not tell the card which of its MSI-X vectors to use, so none comes (DPDK 22.11). */
+	/* It offers interrupts, but does not tell the card which of its MSI-X vectors to use, so none comes (DPDK
+	 * 22.11). */
 	if (strcmp(port->info.driver_name, "net_e1000_em") != 0)
 		return true;
 	port_interrupts_give_up(port);

@@ -16,8 +16,8 @@
 #include "program/log.h"
 
 /*
- * After a reset or an attempt to attach a device that failed, doubled each time; from the removal of a device to the first attempt; and
- * between resets that succeed once there were too many.
+ * After a reset or an attempt to attach a device that failed, doubled each time; from the removal of a device to the
+ * first attempt; and between resets that succeed once there were too many.
  */
 #define RETRY_MS     5000
 #define RETRY_MAX_MS 60000u
@@ -25,15 +25,17 @@
 #define QUICK_MS     60000
 
 /*
- * The driver of VFs of the 82576 and I350. A reset of the PF stops the queues of a VF. The driver reports it only if the PF's message
- * came by an interrupt, which the card that qemu emulates does not raise.
+ * The driver of VFs of the 82576 and I350. A reset of the PF stops the queues of a VF. The driver reports it only if
+ * the PF's message came by an interrupt, which the card that qemu emulates does not raise.
  */
 #define IGB_VF "net_e1000_igb_vf"
-/* The card has a link before the driver of the PF is ready to reply to a VF. Meanwhile the port passes packets if it can. */
+/* The card has a link before the driver of the PF is ready to reply to a VF. Meanwhile the port passes packets if it
+ * can. */
 #define LINK_SETTLE_MS 3000
 /*
- * A reset may take the link of the VF down for a moment, too. If the link is back this soon after a reset, the time doubles, up to
- * RETRY_MAX_MS, so that resets do not cause each other. They do not end, because the PF may have been reset once more.
+ * A reset may take the link of the VF down for a moment, too. If the link is back this soon after a reset, the time
+ * doubles, up to RETRY_MAX_MS, so that resets do not cause each other. They do not end, because the PF may have been
+ * reset once more.
  */
 #define LINK_SOON_MS 10000
 
@@ -218,7 +220,8 @@ static int reset_device(const struct port *port)
 	return error == -ENOTSUP ? rte_eth_dev_stop(port->id) : error;
 }
 
-/* The attempts become rare, so that a card that is broken for hours does not fill the log. Returns the seconds until the next one. */
+/* The attempts become rare, so that a card that is broken for hours does not fill the log. Returns the seconds until
+ * the next one. */
 static unsigned retry_later(struct port *port)
 {
 	port->wait_ms = port->wait_ms ? RTE_MIN(2 * port->wait_ms, RETRY_MAX_MS) : RETRY_MS;

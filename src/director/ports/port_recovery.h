@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the director does about the events of its ports: it sets up a port again after a reset, and goes on without
- * a port that is gone, until its device is back. Workers stop using the port first (worker_shared_park()). The control thread calls the
- * functions, except where a comment says otherwise. A driver may take seconds for this, or wait for a card for ever, so another thread
- * asks the driver.
+ * What the director does about the events of its ports: it sets up a port again after a reset, and goes on without a
+ * port that is gone, until its device is back. Workers stop using the port first (worker_shared_park()). The control
+ * thread calls the functions, except where a comment says otherwise. A driver may take seconds for this, or wait for a
+ * card for ever, so another thread asks the driver.
  */
 #ifndef GLB_DIRECTOR_PORTS_PORT_RECOVERY_H
 #define GLB_DIRECTOR_PORTS_PORT_RECOVERY_H
@@ -27,8 +27,8 @@ struct port_recovery {
 int port_recovery_open(struct director *director);
 
 /*
- * Waits for the thread, and closes the events. If a card does not answer, the process ends here. Main thread, after the control thread has
- * ended.
+ * Waits for the thread, and closes the events. If a card does not answer, the process ends here. Main thread, after the
+ * control thread has ended.
  */
 void port_recovery_close(struct director *director);
 
@@ -42,12 +42,14 @@ enum port_recovery_found {
 };
 
 /*
- * Takes all events, logs them, changes the states of ports, and starts the thread if it has something to do. While the thread runs, events
- * wait. Also called at each tick, because a reset that failed is tried again, and a removed device may be back.
+ * Takes all events, logs them, changes the states of ports, and starts the thread if it has something to do. While the
+ * thread runs, events wait. Also called at each tick, because a reset that failed is tried again, and a removed device
+ * may be back.
  */
 enum port_recovery_found port_recovery_step(struct director *director);
 
-/* The link of a port that runs is up again. Sets the port up again soon if its driver does not report each reset of the card. */
+/* The link of a port that runs is up again. Sets the port up again soon if its driver does not report each reset of the
+ * card. */
 void port_recovery_link_is_back(struct director *director, uint16_t index);
 
 #endif

@@ -17,14 +17,16 @@ static bool make_key(struct port *port)
 		port->rss_key_size = port->info.hash_key_size;
 	else
 		return true;
-	if (getrandom(port->rss_key, port->rss_key_size, 0) != port->rss_key_size) /* at most 255 bytes, so never less */
+	/* At most 255 bytes, so never less */
+	if (getrandom(port->rss_key, port->rss_key_size, 0) != port->rss_key_size)
 		port->rss_key_size = 0;
 	return port->rss_key_size;
 }
 
 bool port_rss_is_missing(const struct port *port)
 {
-	/* Names of cards are addresses on the PCI bus. A device of virtio chooses queues without the help of its driver. */
+	/* Names of cards are addresses on the PCI bus. A device of virtio chooses queues without the help of its
+	 * driver. */
 	return strchr(port->name, ':') && !port->info.flow_type_rss_offloads &&
 	       strcmp(port->info.driver_name, "net_virtio") != 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RSS: by which packet fields, and with which key, a port spreads the packets to its receive queues. The key is random for each
- * start of the director, and nothing prints it: whoever knows it can aim all packets at one lcore. Main thread only.
+ * RSS: by which packet fields, and with which key, a port spreads the packets to its receive queues. The key is random
+ * for each start of the director, and nothing prints it: whoever knows it can aim all packets at one lcore. Main thread
+ * only.
  */
 #ifndef GLB_DIRECTOR_PORTS_PORT_RSS_H
 #define GLB_DIRECTOR_PORTS_PORT_RSS_H
@@ -12,8 +13,8 @@
 void port_rss_fill(struct port *port, const struct conf *conf, struct rte_eth_conf *device);
 
 /*
- * Calls rte_eth_dev_configure(). If the driver refuses the random key, warns and removes the key from `device`, so that the
- * driver uses its own. 0 or -errno.
+ * Calls rte_eth_dev_configure(). If the driver refuses the random key, warns and removes the key from `device`, so that
+ * the driver uses its own. 0 or -errno.
  */
 int port_rss_configure(const struct port *port, struct rte_eth_conf *device);
 

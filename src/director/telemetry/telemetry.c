@@ -12,7 +12,8 @@
 
 #define RELOAD_TIMEOUT_MS 60000
 
-/* DPDK gives its callbacks no argument, hence these variables. While the lock is held and the_director is not NULL, both exist. */
+/* DPDK gives its callbacks no argument, hence these variables. While the lock is held and the_director is not NULL,
+ * both exist. */
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct director *the_director;
 static struct control *the_control;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The telemetry commands that read the director's state, one file per command. A command fills *data with a whole reply and
- * returns 0, or returns -errno, and there is no reply. parameters: the text after the first comma of the request; NULL: there
- * is none. Commands run in telemetry threads of DPDK.
+ * The telemetry commands that read the director's state, one file per command. A command fills *data with a whole reply
+ * and returns 0, or returns -errno, and there is no reply. parameters: the text after the first comma of the request;
+ * NULL: there is none. Commands run in telemetry threads of DPDK.
  */
 #ifndef GLB_DIRECTOR_TELEMETRY_TELEMETRY_COMMANDS_H
 #define GLB_DIRECTOR_TELEMETRY_TELEMETRY_COMMANDS_H
@@ -21,8 +21,8 @@ int telemetry_next_hops(struct director *director, const char *parameters, struc
 const char *telemetry_next_hop_mac(const struct director *director, char buf[18]);
 
 /*
- * Adds `next_hops`: the next hop of a packet to a backend (network order), from each port. data: NULL adds nothing. Returns whether
- * the packet has a next hop from one port at least.
+ * Adds `next_hops`: the next hop of a packet to a backend (network order), from each port. data: NULL adds nothing.
+ * Returns whether the packet has a next hop from one port at least.
  */
 bool telemetry_packet_next_hops(
 	const struct director *director, uint32_t backend, uint16_t source_port, struct rte_tel_data *data);

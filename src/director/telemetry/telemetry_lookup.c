@@ -73,7 +73,8 @@ static void add_hops(struct rte_tel_data *data, const struct steer_result *resul
 	rte_tel_data_add_dict_container(data, "hops", hops, 0);
 }
 
-/* The outer source port of a ping depends on its identification or flow label, and with it the choice among several next hops. */
+/* The outer source port of a ping depends on its identification or flow label, and with it the choice among several
+ * next hops. */
 static enum verdict add_next_hops(struct rte_tel_data *data, const struct director *director, const struct flow *flow,
 	const struct steer_result *result)
 {

@@ -12,14 +12,14 @@
 int telemetry_reply_error(struct rte_tel_data *data, const char *text);
 
 /*
- * Adds `value` to a dictionary, with `number` as the key, and takes ownership of it. Lists of objects are dictionaries like this,
- * because DPDK 22.11 drops an array of objects inside another object. NULL adds nothing.
+ * Adds `value` to a dictionary, with `number` as the key, and takes ownership of it. Lists of objects are dictionaries
+ * like this, because DPDK 22.11 drops an array of objects inside another object. NULL adds nothing.
  */
 void telemetry_reply_numbered(struct rte_tel_data *data, unsigned number, struct rte_tel_data *value);
 
 /*
- * Adds text of any length. What does not fit `key` goes on in KEY_2, KEY_3 and so on. '?' replaces each character that is not
- * printable ASCII.
+ * Adds text of any length. What does not fit `key` goes on in KEY_2, KEY_3 and so on. '?' replaces each character that
+ * is not printable ASCII.
  */
 void telemetry_reply_text(struct rte_tel_data *data, const char *key, const char *text);
 

@@ -139,7 +139,8 @@ static struct rte_tel_data *describe_port(struct director *director, uint16_t in
 
 /* Bytes of JSON in a reply. */
 enum {
-	STATE_SIZE = 2910, /* the state and the capture, with an error of RELOAD_ERROR_SIZE and a full `slow`, without table_path */
+	/* The state and the capture, with an error of RELOAD_ERROR_SIZE and a full `slow`, without table_path */
+	STATE_SIZE = 2910,
 	PORT_SIZE = 250,
 	VALUE_SIZE = 19, /* of a counter, without its name: 15 digits, which it has after years, and punctuation */
 };
@@ -161,7 +162,8 @@ static int counters_size(void)
 static uint16_t lcores_that_fit(const struct director *director)
 {
 	int counters = counters_size(); /* of each lcore, and of the sums */
-	int path = 2 * (int)RTE_MIN(strlen(director->reload.path), (size_t)RELOAD_ERROR_SIZE); /* escaped, and in pieces */
+	/* Escaped, and in pieces */
+	int path = 2 * (int)RTE_MIN(strlen(director->reload.path), (size_t)RELOAD_ERROR_SIZE);
 	int fit = (TELEMETRY_REPLY_SIZE - STATE_SIZE - counters - path - director->port_count * PORT_SIZE) /
 		  (counters + VALUE_SIZE);
 

@@ -47,7 +47,8 @@ struct check_spec {
 	enum check_kind kind;
 	struct netaddr addr;
 	uint16_t port;
-	/* Only for http and grpc. The check owns `uri`, which is the name of the service in grpc, and is a user of `http`. */
+	/* Only for http and grpc. The check owns `uri`, which is the name of the service in grpc, and is a user of
+	 * `http`. */
 	char *uri;
 	struct conf_http *http;
 	/* Only for command. The configuration owns it. */

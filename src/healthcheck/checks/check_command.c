@@ -168,7 +168,8 @@ static void on_exit_of_child(struct ev_loop *loop, ev_child *child, int events)
 
 	(void)loop;
 	(void)events;
-	/* The processes that it started in its group must end, too. The kernel gives the number of a group to no other process until the group is empty. */
+	/* The processes that it started in its group must end, too. The kernel gives the number of a group to no other
+	 * process until the group is empty. */
 	kill(-run->pid, SIGKILL);
 	run->pid = 0;
 	if (!run->probe) {
@@ -183,7 +184,8 @@ static void on_exit_of_child(struct ev_loop *loop, ev_child *child, int events)
 		judge(run, child->rstatus);
 }
 
-/* Returns the arguments with the proxy's address in place of {ip}; NULL: out of memory. The child does not free them. */
+/* Returns the arguments with the proxy's address in place of {ip}; NULL: out of memory. The child does not
+ * free them. */
 static char **arguments_of(const struct conf_command *command, const struct netaddr *addr)
 {
 	char ip[NETADDR_TEXT_MAX], **arguments;

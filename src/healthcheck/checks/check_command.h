@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command check: runs a program of this host, without a shell, and takes its exit code as Nagios does: 0 and 1 pass,
- * 2 fails, 3 is no result. The event loop's thread never waits for the program or its file: the child process opens it.
- * A program that cannot be killed is left alone. Its check does not run again before the program ends.
+ * The command check: runs a program of this host, without a shell, and takes its exit code as Nagios does: 0 and 1
+ * pass, 2 fails, 3 is no result. The event loop's thread never waits for the program or its file: the child process
+ * opens it. A program that cannot be killed is left alone. Its check does not run again before the program ends.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_CHECK_COMMAND_H
 #define GLB_HEALTHCHECK_CHECKS_CHECK_COMMAND_H

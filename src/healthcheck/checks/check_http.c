@@ -24,8 +24,8 @@ struct http {
 	struct transfer *idle, *aborted;
 	unsigned idle_count;
 	/*
-	 * An empty cache for transfers that resume no session. libcurl 7.88 would make one for the handle, and lose its memory when a later
-	 * transfer has a cache of its own.
+	 * An empty cache for transfers that resume no session. libcurl 7.88 would make one for the handle, and lose its
+	 * memory when a later transfer has a cache of its own.
 	 */
 	CURLSH *no_sessions;
 	struct http_trust *trust;

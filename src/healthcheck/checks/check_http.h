@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The http and grpc checks: a request over a new connection, sent by libcurl. The check passes if the whole response
- * arrives, as expected. grpc/grpc_request.c has what differs for grpc. This file runs the transfers; http_request.c has the request and its expected
- * reply, http_tls.c and http_trust.c the verification of certificates, http_identity.c our own, http_worker.c the threads in which libcurl runs. The
- * functions are for the thread of the event loop.
+ * arrives, as expected. grpc/grpc_request.c has what differs for grpc. This file runs the transfers; http_request.c has
+ * the request and its expected reply, http_tls.c and http_trust.c the verification of certificates, http_identity.c our
+ * own, http_worker.c the threads in which libcurl runs. The functions are for the thread of the event loop.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_CHECK_HTTP_H
 #define GLB_HEALTHCHECK_CHECKS_CHECK_HTTP_H

@@ -165,9 +165,9 @@ static void on_udp(struct ev_loop *loop, ev_io *io, int events)
 }
 
 /*
- * Connects the socket that never sends, which makes the kernel look up the route. Returns 0; or -errno of the route, which
- * is no ICMP error about an earlier request. The socket keeps the source address of its first connect() until it is
- * disconnected.
+ * Connects the socket that never sends, which makes the kernel look up the route. Returns 0; or -errno of the route,
+ * which is no ICMP error about an earlier request. The socket keeps the source address of its first connect() until it
+ * is disconnected.
  */
 static int connect_route(struct family_sockets *sockets, const struct netaddr *addr)
 {
@@ -213,8 +213,8 @@ static size_t write_request(const struct tunnel *tunnel, const struct check_spec
 }
 
 /*
- * Sends one datagram. Returns 0 or -errno. An ICMP error about an earlier request, even to another proxy, makes sendto()
- * fail with an error that says nothing about this proxy.
+ * Sends one datagram. Returns 0 or -errno. An ICMP error about an earlier request, even to another proxy, makes
+ * sendto() fail with an error that says nothing about this proxy.
  */
 static int send_datagram(struct family_sockets *outer, const uint8_t *packet, size_t size, const struct check_spec *spec)
 {

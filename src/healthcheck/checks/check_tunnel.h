@@ -16,7 +16,8 @@
 
 struct tunnel_counters {
 	uint64_t replies;
-	/* Replies with the identifier of this daemon that match no running probe: late, altered, or from another address. */
+	/* Replies with the identifier of this daemon that match no running probe: late, altered, or from another
+	 * address. */
 	uint64_t foreign;
 };
 

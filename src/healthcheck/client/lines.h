@@ -5,7 +5,8 @@
 
 #define LINES_COLUMNS 80
 
-/* Prints a text in as many lines as it needs. All lines but the first are indented. The text may come from a stranger. */
+/* Prints a text in as many lines as it needs. All lines but the first are indented. The text may come from a
+ * stranger. */
 void lines_print(int indent, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

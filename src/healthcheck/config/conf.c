@@ -222,8 +222,8 @@ static void check_files(struct conf_reader *reader, const config_setting_t *root
 }
 
 /*
- * Reports an output that would destroy a file of another kind. JSON of any kind may be replaced by JSON, and damaged files by all,
- * so that the daemon starts again after a crash.
+ * Reports an output that would destroy a file of another kind. JSON of any kind may be replaced by JSON, and damaged
+ * files by all, so that the daemon starts again after a crash.
  */
 static void check_content(
 	struct conf_reader *reader, const config_setting_t *group, const char *key, const char *path, bool json)

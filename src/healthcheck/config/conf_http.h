@@ -41,7 +41,8 @@ struct config_setting_t; /* libconfig's */
 struct conf_key;
 struct conf_reader;
 
-/* Reads a group `http` into `field`, which is a struct http_settings. Members whose keys are missing keep their values. */
+/* Reads a group `http` into `field`, which is a struct http_settings. Members whose keys are missing keep
+ * their values. */
 void conf_http_read(
 	struct conf_reader *reader, const struct config_setting_t *at, const struct conf_key *key, void *field);
 
@@ -49,8 +50,8 @@ void conf_http_read(
 char *conf_http_text(const struct http_settings *settings);
 
 /*
- * Makes the struct of these settings, with defaults for those that are not set, and with one user. `text` is that of the
- * settings; it is taken, also on failure. NULL: out of memory.
+ * Makes the struct of these settings, with defaults for those that are not set, and with one user. `text` is that of
+ * the settings; it is taken, also on failure. NULL: out of memory.
  */
 struct conf_http *conf_http_make(const struct http_settings *settings, char *text);
 

@@ -42,7 +42,8 @@ struct check {
 	int64_t changed_s;
 	/* Time at which the check last passed or failed, in ms of clock_now_ms(); 0: none. */
 	uint64_t judged_ms;
-	/* Unix time when the first certificate of the proxy's chain expires; 0: unknown. And when a warning was logged. */
+	/* Unix time when the first certificate of the proxy's chain expires; 0: unknown. And when a warning
+	 * was logged. */
 	int64_t tls_expires_s, tls_warned_s;
 };
 
@@ -65,7 +66,8 @@ struct checklist {
 	/* An element is NULL if a newer list has adopted the check. */
 	struct check **checks;
 	uint32_t check_count;
-	/* Checks without a verdict, and checks that waver. checklist_count() sets both; the monitor counts their changes. */
+	/* Checks without a verdict, and checks that waver. checklist_count() sets both; the monitor counts their
+	 * changes. */
 	uint32_t unknown, wavering;
 	/* Ordered by table, then by backend. */
 	struct checklist_use *uses;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The page for people: every backend and check, its last results, and what the daemon does with them, as HTML in pieces. The
- * words and the order of its columns are in overview.html. One thread.
+ * The page for people: every backend and check, its last results, and what the daemon does with them, as HTML in
+ * pieces. The words and the order of its columns are in overview.html. One thread.
  */
 #ifndef GLB_HEALTHCHECK_HTTP_OVERVIEW_H
 #define GLB_HEALTHCHECK_HTTP_OVERVIEW_H

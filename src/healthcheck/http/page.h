@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pages of the HTTP server: / is HTML for people, /status is JSON, /metrics is for Prometheus. A page is written in pieces, so that
- * a page about 65 000 backends delays no check. docs/reference/healthcheck.md describes the pages. One thread.
+ * The pages of the HTTP server: / is HTML for people, /status is JSON, /metrics is for Prometheus. A page is written in
+ * pieces, so that a page about 65 000 backends delays no check. docs/reference/healthcheck.md describes the pages. One
+ * thread.
  */
 #ifndef GLB_HEALTHCHECK_HTTP_PAGE_H
 #define GLB_HEALTHCHECK_HTTP_PAGE_H
@@ -23,8 +24,8 @@ enum page_over {
 struct page_section {
 	enum page_over over;
 	/*
-	 * `item` is the index of the backend in its table, or of the check. to->to is the file to write to; the rest of *to
-	 * is for pages of metrics.
+	 * `item` is the index of the backend in its table, or of the check. to->to is the file to write to; the rest of
+	 * *to is for pages of metrics.
 	 */
 	void (*print)(struct openmetrics *to, const struct monitor *monitor, uint32_t table, uint32_t item);
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Keeps a new src from emptying the service by accident (table/table_guard.h). It does not know which tables have traffic. One thread. */
+/* Keeps a new src from emptying the service by accident (table/table_guard.h). It does not know which tables have
+ * traffic. One thread. */
 #ifndef GLB_HEALTHCHECK_MONITOR_GUARD_H
 #define GLB_HEALTHCHECK_MONITOR_GUARD_H
 

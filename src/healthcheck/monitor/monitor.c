@@ -384,7 +384,8 @@ static bool read_dst(struct monitor *monitor, struct checklist *list, struct fau
 	return good;
 }
 
-/* Reads src. If it loses too much of dst, uses dst in its place, so that a restart does not empty the service either. */
+/* Reads src. If it loses too much of dst, uses dst in its place, so that a restart does not empty the
+ * service either. */
 static bool read_first(struct monitor *monitor, struct checklist *list, struct faults *faults)
 {
 	char loss[TABLE_GUARD_TEXT_MAX];

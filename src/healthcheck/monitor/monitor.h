@@ -26,7 +26,7 @@ struct monitor {
 	const struct conf *conf;
 	struct check_env env;
 	struct checklist list;
-	/* Of command checks, and of all others. */
+	/* The schedulers of command checks, and of all others. */
 	struct scheduler command_scheduler, scheduler;
 	struct publisher publisher;
 	struct monitor_counters counters;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Asks a running director which table it uses. Blocks for a few seconds at most, so only the child of the reload hook calls
- * it.
+ * Asks a running director which table it uses. Blocks for a few seconds at most, so only the child of the reload hook
+ * calls it.
  */
 #ifndef GLB_HEALTHCHECK_PUBLISH_DIRECTOR_H
 #define GLB_HEALTHCHECK_PUBLISH_DIRECTOR_H
@@ -24,8 +24,8 @@ struct director_table {
 /* Runs a program with its output on stderr. Returns its exit code; 127: it did not run or was killed. */
 int director_run(const char *const argv[]);
 
-/* Both return false if the director does not tell. The first one reads the status line of a systemd unit. The second one
- * asks the process by DPDK's telemetry. */
+/* Both return false if the director does not tell. The first one reads the status line of a systemd unit. The second
+ * one asks the process by DPDK's telemetry. */
 bool director_of_unit(const char *unit, struct director_table *table);
 bool director_of_process(pid_t pid, struct director_table *table);
 

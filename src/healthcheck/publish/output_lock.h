@@ -9,9 +9,9 @@
 #include "healthcheck/config/conf.h"
 
 /*
- * Locks dst, the binary table and the state file until the process ends. Returns 0, or -EBUSY with an error in `faults` if
- * another process has one of them. A lock that cannot be made for another reason is only a warning: a full disk must not
- * stop the checks.
+ * Locks dst, the binary table and the state file until the process ends. Returns 0, or -EBUSY with an error in `faults`
+ * if another process has one of them. A lock that cannot be made for another reason is only a warning: a full disk must
+ * not stop the checks.
  */
 int output_lock(const struct conf *conf, struct faults *faults);
 

@@ -144,7 +144,8 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	write_table(timer->data);
 }
 
-/* Somebody else may have changed or deleted dst since it was written. Returns true if its content is another one now. */
+/* Somebody else may have changed or deleted dst since it was written. Returns true if its content is another
+ * one now. */
 static bool read_dst(struct publisher *publisher)
 {
 	struct faults ignored = {0};
@@ -169,8 +170,8 @@ static void log_undone(const char *path)
 #define LOOK_S 5.0
 
 /*
- * Looks at dst and the binary table, also without inotify. A write that is due or has failed, and a hook that runs or has
- * failed, make both files anyway. If another program replaces them all the time, the looks become rare.
+ * Looks at dst and the binary table, also without inotify. A write that is due or has failed, and a hook that runs or
+ * has failed, make both files anyway. If another program replaces them all the time, the looks become rare.
  */
 static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Writes dst, a copy of src with `healthy` set for every backend, and then runs the reload hook. dst is replaced
- * atomically, and only if its content changes. Verdicts that change together are written together. A failed write leaves
- * the old dst in place and is retried with backoff. If another program changes or removes dst or the binary table, both are
- * made again. Everything runs in the event loop's thread.
+ * atomically, and only if its content changes. Verdicts that change together are written together. A failed write
+ * leaves the old dst in place and is retried with backoff. If another program changes or removes dst or the binary
+ * table, both are made again. Everything runs in the event loop's thread.
  */
 #ifndef GLB_HEALTHCHECK_PUBLISH_PUBLISH_H
 #define GLB_HEALTHCHECK_PUBLISH_PUBLISH_H
@@ -41,7 +41,7 @@ struct publisher {
 	int64_t written_s;
 	/* Reason of the last failure; "" after a success. */
 	char error[256];
-	/* Of each table, when it was last compared with dst. */
+	/* The verdicts of each table when it was last compared with dst. */
 	struct verdicts verdicts[TABLE_MAX_TABLES];
 };
 

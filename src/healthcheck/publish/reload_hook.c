@@ -175,7 +175,8 @@ static void succeed_with(struct reload_hook *hook, enum reload_hook_director dir
 	succeed(hook);
 }
 
-/* The exit codes of our own child say what the director told. Those of reload_command mean nothing but success or failure. */
+/* The exit codes of our own child say what the director told. Those of reload_command mean nothing but success or
+ * failure. */
 static void end_with_code(struct reload_hook *hook, int code)
 {
 	const struct conf *conf = hook->conf;

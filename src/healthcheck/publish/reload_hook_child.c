@@ -100,7 +100,8 @@ static int reload_unit(const struct conf *conf, const char *digest)
 	return code == RELOAD_HOOK_CHILD_STALE || code == RELOAD_HOOK_CHILD_UNVERIFIED ? EXIT_FAILURE : code;
 }
 
-/* False while the signal would end the process, as long as the libraries of a director that was just executed are not loaded. */
+/* False while the signal would end the process, as long as the libraries of a director that was just executed are not
+ * loaded. */
 static bool takes_hangup(pid_t pid)
 {
 	char path[32], line[256], name[4];

@@ -9,7 +9,7 @@
  * checks that src has as unhealthy. */
 struct verdicts {
 	uint32_t backends, healthy;
-	/* So few backends are healthy that all count as healthy. */
+	/* All backends count as healthy, because too few are. */
 	bool panic;
 	/* Unhealthy backends that get new connections only because of panic: active and filling ones. */
 	uint32_t kept;

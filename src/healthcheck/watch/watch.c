@@ -40,8 +40,9 @@ static bool has_descriptor(const struct watch_place *places, unsigned count, int
 }
 
 /*
- * Follows one step of a path: takes the first name from `rest` and appends it to `at`, the path so far, which ends with a
- * slash unless it is empty. If that is a symbolic link, its target takes the place of the name. Returns false at the end.
+ * Follows one step of a path: takes the first name from `rest` and appends it to `at`, the path so far, which ends with
+ * a slash unless it is empty. If that is a symbolic link, its target takes the place of the name. Returns false at the
+ * end.
  */
 static bool follow_step(struct watch *watch, char at[PATH_MAX], char rest[PATH_MAX])
 {

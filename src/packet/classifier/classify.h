@@ -68,7 +68,8 @@ int classify_address(const struct classifier *classifier, uint8_t family, const 
 /* The same, but CLASSIFY_AMBIGUOUS if several tables have binds for the address: for packets without ports. */
 int classify_fragment(const struct classifier *classifier, uint8_t family, const uint8_t *destination);
 
-/* The same two lookups for the longest prefix that covers the address: its index, or CLASSIFY_NO_PREFIX if there is none. */
+/* The same two lookups for the longest prefix that covers the address: its index, or CLASSIFY_NO_PREFIX if there is
+ * none. */
 int classify_address_of(const struct classifier *classifier, uint32_t prefix);
 int classify_fragment_of(const struct classifier *classifier, uint32_t prefix);
 

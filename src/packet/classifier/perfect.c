@@ -9,8 +9,8 @@ enum {
 	SLOTS_PER_KEY = 2, /* at least */
 	MAX_TRIES = 1 << 16, /* multipliers to try for a bucket; usually one of the first 12 fits */
 	/*
-	 * Up to SINGLE_KEYS keys first try a single bucket. About one multiplier of 60 fits 64 keys. With half of the slots, it would
-	 * be one of 6000.
+	 * Up to SINGLE_KEYS keys first try a single bucket. About one multiplier of 60 fits 64 keys. With half of the
+	 * slots, it would be one of 6000.
 	 */
 	SINGLE_KEYS = 64,
 	SINGLE_SLOTS_PER_KEY = 8, /* at least */

@@ -82,7 +82,8 @@ static struct netprefix member_prefix(const struct builder *builder, const struc
 }
 
 /*
- * Builds a perfect hash for as many members as possible, from the first on. Returns their number, or 0 if out of memory.
+ * Builds a perfect hash for as many members as possible, from the first on. Returns their number, or 0 if out of
+ * memory.
  */
 static uint32_t build_hash(struct builder *builder, struct perfect *hash, uint32_t count)
 {
@@ -148,7 +149,8 @@ static int compare_members(const void *left, const void *right)
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-/* Folds all members into keys, and moves those behind whose key another member has. Returns the number of the others. */
+/* Folds all members into keys, and moves those behind whose key another member has. Returns the number of
+ * the others. */
 static uint32_t fold_members(struct builder *builder, const uint32_t factors[4], uint32_t count)
 {
 	uint32_t distinct = count;

@@ -78,8 +78,8 @@ struct portmap {
 	uint16_t *maps;
 	uint16_t *pages;
 	/*
-	 * A copy of all maps that saves a lookup: flat[port * map_count + map] is an entry. The entries of a port lie side by
-	 * side, because most packets go to few ports of many maps. NULL: there are too many maps.
+	 * A copy of all maps that saves a lookup: flat[port * map_count + map] is an entry. The entries of a port lie
+	 * side by side, because most packets go to few ports of many maps. NULL: there are too many maps.
 	 */
 	uint16_t *flat;
 	uint32_t map_count, page_count;

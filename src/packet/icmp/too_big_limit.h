@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Limits the too-big replies of one lcore (RFC 1812 section 4.3.2.8, RFC 4443 section 2.4 f). Each source prefix (/24 in
- * IPv4, /56 in IPv6) has a token bucket, so that one sender does not use up the replies of the others. All prefixes
+ * Limits the too-big replies of one lcore (RFC 1812 section 4.3.2.8, RFC 4443 section 2.4 f). Each source prefix (/24
+ * in IPv4, /56 in IPv6) has a token bucket, so that one sender does not use up the replies of the others. All prefixes
  * share a total. One thread uses a limit. Pure: callers pass the time.
  */
 #ifndef GLB_PACKET_ICMP_TOO_BIG_LIMIT_H

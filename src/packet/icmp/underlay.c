@@ -20,7 +20,8 @@ static const uint8_t *take_ipv4(struct span *at, uint8_t protocol)
 	return span_take(at, 4u * (ip[0] & 0xf));
 }
 
-/* Guesses the MTU of a router that does not tell it, from the size of the packet that did not fit (RFC 1191 section 7). */
+/* Guesses the MTU of a router that does not tell it, from the size of the packet that did not fit (RFC 1191
+ * section 7). */
 static uint16_t plateau_below(uint16_t size)
 {
 	static const uint16_t plateaus[] = {8166, 4352, 2002, 1492, 1006, 508, 296};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ICMP "fragmentation needed" about the director's own packets to a proxy: the underlay, which is the network between
- * directors and proxies, has a smaller MTU than outbound_mtu says. Anybody can forge this message, so it changes nothing
- * but what the director reports. Pure, thread-safe.
+ * directors and proxies, has a smaller MTU than outbound_mtu says. Anybody can forge this message, so it changes
+ * nothing but what the director reports. Pure, thread-safe.
  */
 #ifndef GLB_PACKET_ICMP_UNDERLAY_H
 #define GLB_PACKET_ICMP_UNDERLAY_H

@@ -12,8 +12,8 @@ INLINE void prefetch_some(const struct lanes_job *job)
 }
 
 /*
- * Has the general path parse and hash the odd packets. So far their lanes had no use. In these lanes they go through the
- * remaining stages, which costs nothing more.
+ * Has the general path parse and hash the odd packets. So far their lanes had no use. In these lanes they go through
+ * the remaining stages, which costs nothing more.
  */
 INLINE void rejoin(
 	const struct lanes_job *job, struct lanes *lanes, struct block blocks[BURST_MAX / BLOCK], struct burst *burst)
@@ -41,8 +41,8 @@ INLINE void rejoin(
 }
 
 /*
- * From the tables of all packets on: hashes, finds the hops, writes the headers. Returns the lanes for the general path.
- * parsed: the general path has parsed the packets.
+ * From the tables of all packets on: hashes, finds the hops, writes the headers. Returns the lanes for the general
+ * path. parsed: the general path has parsed the packets.
  */
 INLINE uint64_t steer_and_write(const struct lanes_job *job, struct lanes *lanes, bool v6, bool parsed,
 	struct block blocks[BURST_MAX / BLOCK], struct burst *burst)
@@ -136,8 +136,8 @@ INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes,
 	return steer_and_write(job, lanes, v6, false, blocks, burst);
 }
 
-/* The same for a family of packets that the general path has parsed and classified. Lanes that idle cost as much as others,
- * so a few packets are left to the general path. */
+/* The same for a family of packets that the general path has parsed and classified. Lanes that idle cost as much as
+ * others, so a few packets are left to the general path. */
 INLINE uint64_t forward_parsed(const struct lanes_job *job, bool v6, struct burst *burst)
 {
 	struct lanes lanes;

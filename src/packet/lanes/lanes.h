@@ -4,9 +4,9 @@
  * fast-path eligible if it is TCP or UDP after an IPv4 header without options or an IPv6 header without extension
  * headers, not fragmented and not tagged. The fast path finishes eligible packets that it can forward, that come from
  * martian sources, that no bind matches, or that have no next hop. It also finishes frames for other hosts. It leaves
- * all others, for example packets over the MTU, to the general path in pipeline.c, which gives the same results. The general
- * path parses packets that are not eligible, and they come back for the stages after the hash or after the lookup of the
- * table. lanes.c is compiled once for each ISA. Pure.
+ * all others, for example packets over the MTU, to the general path in pipeline.c, which gives the same results. The
+ * general path parses packets that are not eligible, and they come back for the stages after the hash or after the
+ * lookup of the table. lanes.c is compiled once for each ISA. Pure.
  */
 #ifndef GLB_PACKET_LANES_LANES_H
 #define GLB_PACKET_LANES_LANES_H
@@ -34,8 +34,9 @@ struct lanes_job {
 	/* Not 0: only these lanes, whose flow and table the general path has found. */
 	uint64_t parsed;
 	/*
-	 * The general path up to the hash, called with `pipeline`: fills verdict, flow, table, hash and alt_hash of these lanes.
-	 * The fast path calls it for a few packets among eligible ones. NULL: it returns their lanes instead.
+	 * The general path up to the hash, called with `pipeline`: fills verdict, flow, table, hash and alt_hash of
+	 * these lanes. The fast path calls it for a few packets among eligible ones. NULL: it returns their lanes
+	 * instead.
 	 */
 	void (*parse)(const struct pipeline *pipeline, struct burst *burst, uint64_t lanes);
 	const struct pipeline *pipeline;
@@ -43,8 +44,9 @@ struct lanes_job {
 
 /*
  * Fills the verdict and `out` of the lanes that it can finish, and table, backend and out_size of those that it
- * forwards, and backend of those without a next hop. Sets burst->mixed. Returns the set of all other lanes. Their frames
- * are unchanged. They still need the parser, unless job->parse() has had them: then verdict, flow and table are filled.
+ * forwards, and backend of those without a next hop. Sets burst->mixed. Returns the set of all other lanes. Their
+ * frames are unchanged. They still need the parser, unless job->parse() has had them: then verdict, flow and table are
+ * filled.
  */
 typedef uint64_t lanes_fn(const struct lanes_job *job, struct burst *burst);
 

@@ -266,8 +266,8 @@ struct hidden {
 };
 
 /*
- * Has emit() write the headers of odd packets to memory that nobody reads. So it can write whole blocks: a branch for each
- * packet would be mispredicted, because nobody knows which ones are odd. Call emit_odd() afterwards.
+ * Has emit() write the headers of odd packets to memory that nobody reads. So it can write whole blocks: a branch for
+ * each packet would be mispredicted, because nobody knows which ones are odd. Call emit_odd() afterwards.
  */
 INLINE void hide_odd(const struct lanes *lanes, struct burst *burst, struct hidden *hidden)
 {

@@ -61,10 +61,12 @@ struct block {
 	uint64_t hash[BLOCK], alt_hash[BLOCK];
 	uint32_t backend[BLOCK]; /* first hop: index in routes->addresses */
 	uint32_t hops[2][BLOCK]; /* network order */
-	/* The hops after those, in pairs: the third hop in the low half of [0], the fourth in its high half, and so on. */
+	/* The hops after those, in pairs: the third hop in the low half of [0], the fourth in its high half,
+	 * and so on. */
 	uint64_t later[(PREBUILT_MAX_HOPS - 2) / 2][BLOCK];
 	uint32_t next_hop[BLOCK]; /* index in next_hops->macs. Only with several next hops */
-	/* Values for the prebuilt headers. patches[] has four for each packet: these two before the first and the second hop. */
+	/* Values for the prebuilt headers. patches[] has four for each packet: these two before the first and the
+	 * second hop. */
 #if WIDE == 1
 	uint32_t ip_patch[BLOCK]; /* total length and checksum */
 	uint32_t udp_patch[BLOCK]; /* source port and UDP length */
@@ -179,8 +181,8 @@ INLINE uint64_t lanes_of_other_types(const struct burst *burst, uint16_t type)
 }
 
 /*
- * Returns the lanes of neither family if they are at most half of the burst and all others have one family, whose Ethernet type
- * it writes to *type. Otherwise 0. No lane is ineligible.
+ * Returns the lanes of neither family if they are at most half of the burst and all others have one family, whose
+ * Ethernet type it writes to *type. Otherwise 0. No lane is ineligible.
  */
 static __attribute__((noinline)) uint64_t find_few_others(const struct burst *burst, uint16_t *type)
 {
@@ -241,7 +243,8 @@ INLINE uint64_t sort_families(const struct lanes_job *job, struct burst *burst, 
 	v4->odd = v6->odd = odd;
 	if (!odd && (ineligible || finished || (uint16_t)(differing[1] >> 32) ||
 			    !(type == TYPE_V4 || (type == TYPE_V6 && !any_too_short_for_v6(burst))))) {
-		/* All frames have the same other type. (gcc 12 makes slower code if the repeated conditions have names.) */
+		/* All frames have the same other type. (gcc 12 makes slower code if the repeated conditions have
+		 * names.) */
 		if (!(ineligible | finished | (uint16_t)(differing[1] >> 32)) && type != TYPE_V6) {
 			v4->count = v6->count = 0;
 			return burst_lanes(burst);

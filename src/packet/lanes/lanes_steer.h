@@ -23,8 +23,8 @@ INLINE bool any_without_map(const struct block *block)
 
 /*
  * Finds the port map of each IPv4 destination. The levels go from the longest prefix to the shortest, and the first map
- * but 0 wins: if a prefix has map 0, all shorter ones that cover the destination have it, too. In plain C, where vectors
- * would be taken apart for each load, one loop does all steps of a level.
+ * but 0 wins: if a prefix has map 0, all shorter ones that cover the destination have it, too. In plain C, where
+ * vectors would be taken apart for each load, one loop does all steps of a level.
  */
 #if WIDE == 1
 /* again: packets that have a map keep it. */
@@ -322,9 +322,9 @@ INLINE void prefetch_long_rows(const struct routes *routes, const uint32_t table
 }
 
 /*
- * Prefetches the rows that the second cache does not hold, while the next block is hashed. They go to the second cache, and
- * not to the first one, where the next packets arrive at the same time. This is faster (bench/targets.md), and so is no
- * prefetch of rows that the second cache holds.
+ * Prefetches the rows that the second cache does not hold, while the next block is hashed. They go to the second cache,
+ * and not to the first one, where the next packets arrive at the same time. This is faster (bench/targets.md), and so
+ * is no prefetch of rows that the second cache holds.
  */
 INLINE void prefetch_rows(const struct routes *routes, const uint32_t tables[BLOCK], const uint64_t hash[BLOCK])
 {

@@ -100,7 +100,8 @@ INLINE void load_four_words(const uint8_t *const frames[BLOCK], uint32_t offset,
 	for (int i = 0; i < BLOCK; i += 8) {
 		__m512i pairs[4];
 
-		for (int p = 0; p < 4; p++) { /* frames 0 and 2, 1 and 3, 4 and 6, 5 and 7, so that they come out in order */
+		/* Frames 0 and 2, 1 and 3, 4 and 6, 5 and 7, so that they come out in order */
+		for (int p = 0; p < 4; p++) {
 			const uint8_t *const *frame = frames + i + p / 2 * 4 + p % 2;
 			__m256i one = _mm256_loadu_si256((const __m256i *)(frame[0] + offset));
 			__m256i other = _mm256_loadu_si256((const __m256i *)(frame[2] + offset));

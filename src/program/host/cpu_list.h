@@ -8,7 +8,8 @@
 
 #define CPU_LIST_TEXT_MAX 256
 
-/* Reads numbers below CPU_SETSIZE up to a character that belongs to no list, and moves *text there. False: it is no list. */
+/* Reads numbers below CPU_SETSIZE up to a character that belongs to no list, and moves *text there. False: it is no
+ * list. */
 bool cpu_list_take(const char **text, cpu_set_t *cpus);
 
 /* The same for a whole text, which may end with a newline. An empty text is an empty list. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads files of the host below a root folder: "" for this host, or the folder of an image or of a copy. Never writes. One thread,
- * because host_path() and host_command() have static memory.
+ * Reads files of the host below a root folder: "" for this host, or the folder of an image or of a copy. Never writes.
+ * One thread, because host_path() and host_command() have static memory.
  */
 #ifndef GLB_PROGRAM_HOST_HOST_H
 #define GLB_PROGRAM_HOST_HOST_H
@@ -36,11 +36,13 @@ bool host_number(const char *path, long *number);
 /* Reads a list of CPUs, or false. */
 bool host_cpus(const char *path, cpu_set_t *cpus);
 
-/* Writes the last part of the link's target, for instance a driver's name. Returns false, and an empty text, if there is no link. */
+/* Writes the last part of the link's target, for instance a driver's name. Returns false, and an empty text, if there
+ * is no link. */
 #define HOST_ENTRY_MAX 256
 bool host_link(const char *path, char name[HOST_ENTRY_MAX]);
 
-/* Writes the name of the first entry of the folder, in the order of their names. Returns false, and an empty text, if there is none. */
+/* Writes the name of the first entry of the folder, in the order of their names. Returns false, and an empty text, if
+ * there is none. */
 bool host_first(const char *folder, char name[HOST_ENTRY_MAX]);
 
 /* Calls `each` with the name of every entry of the folder, in the order of their names. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Interfaces of the kernel: those of this network namespace, asked from the kernel, because /sys may show another namespace; or those in
- * /sys of a copy. One thread.
+ * Interfaces of the kernel: those of this network namespace, asked from the kernel, because /sys may show another
+ * namespace; or those in /sys of a copy. One thread.
  */
 #ifndef GLB_PROGRAM_HOST_INTERFACE_H
 #define GLB_PROGRAM_HOST_INTERFACE_H

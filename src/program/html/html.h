@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prints the values of a page: escaped text, and numbers with units that people can read. Templates call these functions, see
- * compile.py. `<data value="...">` has the exact number, so that a script finds the same as in the metrics. Any thread.
+ * Prints the values of a page: escaped text, and numbers with units that people can read. Templates call these
+ * functions, see compile.py. `<data value="...">` has the exact number, so that a script finds the same as in the
+ * metrics. Any thread.
  */
 #ifndef GLB_PROGRAM_HTML_HTML_H
 #define GLB_PROGRAM_HTML_HTML_H
@@ -14,8 +15,8 @@
 enum html_state { HTML_OK, HTML_WARN, HTML_BAD, HTML_IDLE };
 
 /*
- * Prints text that may come from anybody, for an element or for an attribute in quotes. Each byte that is no UTF-8, and each
- * control character, becomes U+FFFD. NULL prints nothing.
+ * Prints text that may come from anybody, for an element or for an attribute in quotes. Each byte that is no UTF-8, and
+ * each control character, becomes U+FFFD. NULL prints nothing.
  */
 void html_text(FILE *to, const char *text);
 
@@ -46,17 +47,19 @@ void html_time(FILE *to, uint64_t unix_s);
 void html_bar(FILE *to, double ratio, double hot);
 
 /*
- * A line of `count` values, oldest first, from 0 to the largest of them. The newest one is at the right end of an axis that has room
- * for `span` values. hot: values are trouble. Then the line goes up to HTML_SPARK_HOT at least, so that single packets look like
- * single packets, and it has the colour of trouble if a value reaches HTML_SPARK_HOT.
+ * A line of `count` values, oldest first, from 0 to the largest of them. The newest one is at the right end of an axis
+ * that has room for `span` values. hot: values are trouble. Then the line goes up to HTML_SPARK_HOT at least, so that
+ * single packets look like single packets, and it has the colour of trouble if a value reaches HTML_SPARK_HOT.
  */
 #define HTML_SPARK_HOT 10
 void html_spark(FILE *to, const float *values, unsigned count, unsigned span, bool hot);
 
-/* Results of checks, one character each, oldest first: 'p' passed, 'f' failed, 'x' neither, ' ' none. `label` says it in words. */
+/* Results of checks, one character each, oldest first: 'p' passed, 'f' failed, 'x' neither, ' ' none. `label` says it
+ * in words. */
 void html_strip(FILE *to, const char *results, const char *label);
 
-/* Prints what every page begins with, until <main>: the state of the program on this host. `since`: Unix time; 0: unknown. */
+/* Prints what every page begins with, until <main>: the state of the program on this host. `since`: Unix time; 0:
+ * unknown. */
 void html_begin(FILE *to, const char *program, enum html_state state, const char *text, uint64_t since);
 
 /* Ends a page early, because its subject has changed. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A small HTTP server for pages that only report: GET and HEAD, no files, no requests with a body. It runs in the caller's
- * event loop, without threads: the caller waits for http_server_descriptor() and calls http_server_run(). A page is written
- * in pieces, when the client can take them, so that neither a large page nor a slow client holds up the caller. If too
- * many clients are connected, those that wait the longest for nothing are disconnected. On a loopback address it refuses requests
- * for other hosts, see http_host.h. One thread for each server.
+ * A small HTTP server for pages that only report: GET and HEAD, no files, no requests with a body. It runs in the
+ * caller's event loop, without threads: the caller waits for http_server_descriptor() and calls http_server_run(). A
+ * page is written in pieces, when the client can take them, so that neither a large page nor a slow client holds up the
+ * caller. If too many clients are connected, those that wait the longest for nothing are disconnected. On a loopback
+ * address it refuses requests for other hosts, see http_host.h. One thread for each server.
  */
 #ifndef GLB_PROGRAM_HTTP_HTTP_SERVER_H
 #define GLB_PROGRAM_HTTP_HTTP_SERVER_H
@@ -21,14 +21,17 @@ enum http_more {
 	HTTP_MORE,
 	/* The page is complete. */
 	HTTP_END,
-	/* The page cannot be finished, because its subject has changed. The client sees that its transfer is incomplete. */
+	/* The page cannot be finished, because its subject has changed. The client sees that its transfer is
+	 * incomplete. */
 	HTTP_ABORT,
 };
 
 struct http_route {
-	/* Without a query, as "/metrics". After "/tables/#" a number follows in the place of #. NULL ends an array of routes. */
+	/* Without a query, as "/metrics". After "/tables/#" a number follows in the place of #. NULL ends an array of
+	 * routes. */
 	const char *path;
-	/* The route is only for requests whose header Accept names this media type; NULL: for all. The first match counts. */
+	/* The route is only for requests whose header Accept names this media type; NULL: for all. The first match
+	 * counts. */
 	const char *accept;
 	/* Content-Type */
 	const char *type;
@@ -40,7 +43,8 @@ struct http_route {
 	bool (*begin)(void *state, void *context);
 	/* The same for a path with a number. False: there is no such page. */
 	bool (*begin_numbered)(void *state, void *context, uint32_t number);
-	/* Writes the next part of the page, a few kilobytes or less. It is called again until it does not return HTTP_MORE. */
+	/* Writes the next part of the page, a few kilobytes or less. It is called again until it does not return
+	 * HTTP_MORE. */
 	enum http_more (*write)(void *state, FILE *to);
 	/* Called once if begin() returned true. NULL: nothing to do. */
 	void (*end)(void *state);

@@ -42,7 +42,7 @@ struct statsd {
 	/* Lines that are not sent yet. */
 	char datagram[DATAGRAM_SIZE];
 	size_t size;
-	/* Of this round; 0: there was none. */
+	/* The error of this round; 0: there was none. */
 	int error;
 };
 

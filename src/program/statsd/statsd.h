@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends metrics to a statsd server over UDP: counters as the difference to the last round, gauges as they are. Info metrics and
- * histograms are left out. A server that is down, or has no address, costs nothing but a line in the log: no function
- * waits. One thread.
+ * Sends metrics to a statsd server over UDP: counters as the difference to the last round, gauges as they are. Info
+ * metrics and histograms are left out. A server that is down, or has no address, costs nothing but a line in the log:
+ * no function waits. One thread.
  */
 #ifndef GLB_PROGRAM_STATSD_STATSD_H
 #define GLB_PROGRAM_STATSD_STATSD_H
@@ -29,13 +29,14 @@ struct statsd;
 struct statsd *statsd_open(const struct statsd_config *config);
 
 /*
- * Looks up the host, in the background and again from time to time. Returns whether metrics can be sent. now_ms: of clock_now_ms().
+ * Looks up the host, in the background and again from time to time. Returns whether metrics can be sent. now_ms: of
+ * clock_now_ms().
  */
 bool statsd_ready(struct statsd *statsd, uint64_t now_ms);
 
 /*
- * A round: for each metric call statsd_take(), which is for openmetrics.take, and then statsd_end(). complete: no metric was
- * left out, so those that are missing do not exist any more.
+ * A round: for each metric call statsd_take(), which is for openmetrics.take, and then statsd_end(). complete: no
+ * metric was left out, so those that are missing do not exist any more.
  */
 void statsd_take(void *statsd, const struct openmetrics *family, const struct openmetrics_label *labels, double value);
 void statsd_end(struct statsd *statsd, bool complete, uint64_t now_ms);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Remembers a number for each of many keys. The keys are hashes, so two texts with one hash are the same. One thread. */
+/* Remembers a number for each of many keys. The keys are hashes, so two texts with one hash are the same.
+ * One thread. */
 #ifndef GLB_PROGRAM_STATSD_STATSD_MAP_H
 #define GLB_PROGRAM_STATSD_STATSD_MAP_H
 

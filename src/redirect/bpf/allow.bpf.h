@@ -25,7 +25,8 @@ struct {
 	__type(value, __u32);
 } lists SEC(".maps");
 
-/* The loader adds 1 after it has removed something from `lists`: what CPUs remember from before is not valid any more. */
+/* The loader adds 1 after it has removed something from `lists`: what CPUs remember from before is not valid
+ * any more. */
 __u32 generation;
 
 enum {
@@ -133,8 +134,9 @@ static __always_inline int allow_path(const struct cursor *cursor, const struct 
 }
 
 /*
- * Returns whether this host may keep the inner packet that begins at `inner`, and whose IP header is valid. outer_destination:
- * the address of this host in the outer header. ICMP to it is allowed, because that is how glb-healthcheck checks the tunnel.
+ * Returns whether this host may keep the inner packet that begins at `inner`, and whose IP header is valid.
+ * outer_destination: the address of this host in the outer header. ICMP to it is allowed, because that is how
+ * glb-healthcheck checks the tunnel.
  */
 static __always_inline bool allow_destination(const struct cursor *inner, bool ipv6, __be32 outer_destination)
 {

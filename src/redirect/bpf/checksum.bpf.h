@@ -3,12 +3,13 @@
  * Makes sure that somebody verifies the transport checksum of an inner packet.
  *
  * A card, or GRO before this program, may have verified the outer UDP checksum, which is usually 0 and thus right. The
- * kernel remembers "one checksum is right", and XDP can neither see nor change that. When the outer headers are gone, the
- * kernel would take it for the checksum of the inner packet. So the program verifies the inner checksum itself, or it
- * marks the packet, and the tc program checksum_reset() tells the kernel that nothing is known about a marked packet.
+ * kernel remembers "one checksum is right", and XDP can neither see nor change that. When the outer headers are gone,
+ * the kernel would take it for the checksum of the inner packet. So the program verifies the inner checksum itself, or
+ * it marks the packet, and the tc program checksum_reset() tells the kernel that nothing is known about a marked
+ * packet.
  *
- * The mark is in the packet's XDP metadata. Every mark is different, because GRO runs between the two programs: it merges
- * only packets with equal metadata, and after a merge the kernel verifies no checksum.
+ * The mark is in the packet's XDP metadata. Every mark is different, because GRO runs between the two programs: it
+ * merges only packets with equal metadata, and after a merge the kernel verifies no checksum.
  *
  * The helper bpf_csum_level came with Linux 5.8, bpf_xdp_adjust_meta with 4.15.
  */
@@ -47,9 +48,9 @@ static __always_inline __u32 checksum_fold(__u64 sum)
 }
 
 /*
- * Both return the sum of the 16-bit words in the frame's bytes from offset `at` to `end`, in the order of memory, folded to
- * 16 bits. They return -1 if the program does not see all of these bytes. Global functions, so that the verifier looks at
- * each loop once, and not again for every way to reach it.
+ * Both return the sum of the 16-bit words in the frame's bytes from offset `at` to `end`, in the order of memory,
+ * folded to 16 bits. They return -1 if the program does not see all of these bytes. Global functions, so that the
+ * verifier looks at each loop once, and not again for every way to reach it.
  */
 __noinline int checksum_blocks(struct xdp_md *context, __u32 at, __u32 end)
 {
@@ -183,7 +184,8 @@ static __always_inline bool checksum_mark(struct xdp_md *context)
 	return true;
 }
 
-/* Makes the kernel verify the packet's checksum, or the program drop it. Returns the final counter: `outcome` or a drop. */
+/* Makes the kernel verify the packet's checksum, or the program drop it. Returns the final counter: `outcome` or a
+ * drop. */
 static __always_inline int checksum_hand_over(struct xdp_md *context, int checksum, int outcome)
 {
 	if (checksum == CHECKSUM_RIGHT || checksum_mark(context))
@@ -205,7 +207,8 @@ static __always_inline void checksum_reset(struct __sk_buff *packet)
 	if (!is_marked && !marks_are_refused)
 		return;
 	bpf_csum_level(packet, BPF_CSUM_LEVEL_RESET);
-	/* Writing a byte anew also makes the kernel forget a checksum that it had yet to compute, if that starts before this byte. */
+	/* Writing a byte anew also makes the kernel forget a checksum that it had yet to compute, if that starts before
+	 * this byte. */
 	if (bpf_skb_load_bytes(packet, 0, &byte, sizeof(byte)) == 0)
 		bpf_skb_store_bytes(packet, 0, &byte, sizeof(byte), BPF_F_RECOMPUTE_CSUM);
 }

@@ -19,7 +19,8 @@
 /* The loader sets this, and the offsets below, before it loads the program. */
 const volatile struct redirect_settings settings = {.port = GUE_PORT};
 
-/* Not among the settings: those of a version with more members are unknown to an older glb-redirect, which then resets the counters. */
+/* Not among the settings: those of a version with more members are unknown to an older glb-redirect, which then resets
+ * the counters. */
 const volatile struct redirect_offsets offsets SEC(".rodata.offsets") = {0};
 
 #define QUIC_LONG_HEADER 0x80
@@ -62,12 +63,12 @@ static __always_inline __u32 number_at(const void *socket, __u32 offset)
 }
 
 /*
- * Returns false if a segment belongs to another connection of the same addresses and ports than that of `socket`. Another proxy
- * can have a newer one: the client used the port again, or its repeated SYN went there.
+ * Returns false if a segment belongs to another connection of the same addresses and ports than that of `socket`.
+ * Another proxy can have a newer one: the client used the port again, or its repeated SYN went there.
  *
- * A socket in TIME_WAIT (for the kernel also FIN_WAIT2 after close()) has sent all, and the client has acknowledged all. A socket in
- * SYN_RECV has sent only its SYN. So in both states all segments of the client acknowledge the same number. Segments without ACK
- * are resets, of which the kernel takes the one with the next number of the client.
+ * A socket in TIME_WAIT (for the kernel also FIN_WAIT2 after close()) has sent all, and the client has acknowledged
+ * all. A socket in SYN_RECV has sent only its SYN. So in both states all segments of the client acknowledge the same
+ * number. Segments without ACK are resets, of which the kernel takes the one with the next number of the client.
  */
 static __always_inline bool is_of_socket(struct bpf_sock *socket, const struct tcphdr *tcp)
 {

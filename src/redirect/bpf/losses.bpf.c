@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * Counts the packets that the XDP program handed over for the next hop, and that the kernel or the driver then lost. The
- * program does not learn about it. The kernel reports it at tracepoints, which see all devices of the host, so these
- * programs compare the device on which the packet arrived.
+ * Counts the packets that the XDP program handed over for the next hop, and that the kernel or the driver then lost.
+ * The program does not learn about it. The kernel reports it at tracepoints, which see all devices of the host, so
+ * these programs compare the device on which the packet arrived.
  *
  * The programs read kernel structures, so they need the kernel's BTF. They run only when packets are sent, once for up
  * to 16 of them, or when a packet is lost.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /*
- * The second chance on the proxies (docs/reference/redirect.md#the-decision). If a GUE packet belongs to
- * this host, the program removes the outer headers and passes the inner packet to the kernel. If not,
- * the program sends the packet to the next hop in its GUE header. All other packets pass unchanged.
+ * The second chance on the proxies (docs/reference/redirect.md#the-decision). If a GUE packet belongs to this host, the
+ * program removes the outer headers and passes the inner packet to the kernel. If not, the program sends the packet to
+ * the next hop in its GUE header. All other packets pass unchanged.
  *
- * Runs on Linux 5.10 and newer. It uses no newer helper, map type or instruction. It reads two kernel structures, if the
- * loader finds out where their members are.
+ * Runs on Linux 5.10 and newer. It uses no newer helper, map type or instruction. It reads two kernel structures, if
+ * the loader finds out where their members are.
  */
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
@@ -79,9 +79,9 @@ static __always_inline int next_hop_outcome(const struct outer *outer)
 }
 
 /*
- * Returns the counter for UDP that no hop has a connected socket for, at the last hop, which has an unconnected one. The
- * first hop should have it: the server there accepted the client's earlier packets. With two hops the first one is the
- * sender. With more hops it is not known.
+ * Returns the counter for UDP that no hop has a connected socket for, at the last hop, which has an unconnected one.
+ * The first hop should have it: the server there accepted the client's earlier packets. With two hops the first one is
+ * the sender. With more hops it is not known.
  */
 static __always_inline int unconnected_outcome(struct outer *outer)
 {
@@ -139,7 +139,8 @@ static __always_inline int forward(struct xdp_md *context, struct outer *outer)
 	return outer->returns && is_sent(outcome) ? REDIRECT_RETURNED_TO_FIRST_HOP : outcome;
 }
 
-/* Returns an enum checksum. With REDIRECT_CHECKSUMS_KERNEL, only a SYN that the program answers itself is verified here. */
+/* Returns an enum checksum. With REDIRECT_CHECKSUMS_KERNEL, only a SYN that the program answers itself is verified
+ * here. */
 static __always_inline int checksum_of_inner(
 	struct xdp_md *context, const struct cursor *inner, bool ipv6, bool answers_syn)
 {
@@ -219,7 +220,8 @@ int glb_redirect(struct xdp_md *context)
 	return pass(context);
 }
 
-/* Runs on tc ingress, after glb_redirect() and after GRO. Leaves the packet to the other tc programs of the interface. */
+/* Runs on tc ingress, after glb_redirect() and after GRO. Leaves the packet to the other tc programs of the
+ * interface. */
 SEC("tc")
 int glb_checksum(struct __sk_buff *packet)
 {

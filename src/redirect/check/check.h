@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `glb-redirect check`: looks at this host as a proxy, changes nothing, and says what would break connections. Each check
- * is a function that adds findings about the subject. Only check_command.c prints. One thread.
+ * `glb-redirect check`: looks at this host as a proxy, changes nothing, and says what would break connections. Each
+ * check is a function that adds findings about the subject. Only check_command.c prints. One thread.
  */
 #ifndef GLB_REDIRECT_CHECK_CHECK_H
 #define GLB_REDIRECT_CHECK_CHECK_H

@@ -47,7 +47,8 @@ static bool is_in_chain(const json_t *rule, const json_t *chain)
 	       strcmp(ruleset_text(rule, "chain"), ruleset_text(chain, "name")) == 0;
 }
 
-/* Returns whether the rule is for packets that connection tracking knows only, so not for those that open a connection. */
+/* Returns whether the rule is for packets that connection tracking knows only, so not for those that open a
+ * connection. */
 static bool is_for_known_connections(const json_t *rule)
 {
 	return ruleset_uses(rule, "established") && !ruleset_uses(rule, "new") && !ruleset_uses(rule, "untracked");
@@ -234,7 +235,8 @@ void check_conntrack(struct check *check)
 		check_add(check, FINDINGS_OK, "", NULL, "no rule of nftables tracks connections to the VIPs");
 }
 
-/* Returns the number of rules that legacy iptables have in the kernel, or -1 if it is not known. *tables: whether it has any. */
+/* Returns the number of rules that legacy iptables have in the kernel, or -1 if it is not known. *tables: whether it
+ * has any. */
 static int count_legacy(const char *names, char *program, bool *tables)
 {
 	char *words[] = {program, NULL}, *text, line[128] = "";

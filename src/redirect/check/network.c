@@ -134,7 +134,8 @@ static bool has_default_route(uint32_t link, uint8_t family, bool *others)
 	return has;
 }
 
-/* The kernel checks sources where the inner packet enters the IP layer: on the interface, its bridge or bond, or its VLANs. */
+/* The kernel checks sources where the inner packet enters the IP layer: on the interface, its bridge or bond, or its
+ * VLANs. */
 static bool report_rp_filter(struct check *check, const struct link *link)
 {
 	long all = 0, own = 0;

@@ -150,7 +150,7 @@ static enum ruleset_fit invert(enum ruleset_fit fit)
 	return fit == RULESET_ALWAYS ? RULESET_NEVER : fit == RULESET_NEVER ? RULESET_ALWAYS : RULESET_SOMETIMES;
 }
 
-/* Of "payload": clients' packets are of the family of the VIP, and neither ICMP nor IGMP. */
+/* Judges a "payload": clients' packets are of the family of the VIP, and neither ICMP nor IGMP. */
 static bool protocol_fits(const char *protocol, const struct netprefix *vip)
 {
 	if (strcmp(protocol, vip->addr.family == NETADDR_V4 ? "ip6" : "ip") == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rules of nftables in this network namespace, as `nft -j list ruleset` prints them (libnftables-json(5)). The functions
- * recognise rules that only look at what every packet for a VIP has. Pure, except for ruleset_read().
+ * The rules of nftables in this network namespace, as `nft -j list ruleset` prints them (libnftables-json(5)). The
+ * functions recognise rules that only look at what every packet for a VIP has. Pure, except for ruleset_read().
  */
 #ifndef GLB_REDIRECT_CHECK_RULESET_H
 #define GLB_REDIRECT_CHECK_RULESET_H
@@ -15,12 +15,12 @@
 #include "common/netaddr.h"
 
 /*
- * Returns 0 and the array of objects, which the caller frees; NULL: there are no tables. Or returns -errno, and *tables is the
- * number of tables, or -1 if that is not known either. -ENOENT: nft is not installed.
+ * Returns 0 and the array of objects, which the caller frees; NULL: there are no tables. Or returns -errno, and *tables
+ * is the number of tables, or -1 if that is not known either. -ENOENT: nft is not installed.
  */
 int ruleset_read(json_t **objects, int *tables);
 
-/* Of an object in the array: the chain or the rule that it is, or NULL. */
+/* Return the chain or the rule that an object in the array is, or NULL. */
 const json_t *ruleset_chain(const json_t *object);
 const json_t *ruleset_rule(const json_t *object);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * redirect.conf in libconfig syntax (keys: docs/reference/redirect.md#redirectconf), read once into plain data. Nothing
- * changes a struct redirect_conf after redirect_conf_read(). Depends on no libbpf, so that glb-director-cli checks the file.
- * One thread.
+ * changes a struct redirect_conf after redirect_conf_read(). Depends on no libbpf, so that glb-director-cli checks the
+ * file. One thread.
  */
 #ifndef GLB_REDIRECT_CONFIG_REDIRECT_CONF_H
 #define GLB_REDIRECT_CONFIG_REDIRECT_CONF_H
@@ -33,9 +33,9 @@ struct redirect_conf {
 void redirect_conf_init(struct redirect_conf *conf);
 
 /*
- * Reads and validates the file `path`. Adds all faults with their line and key, for example "FILE:3: allow_from[1]: ...",
- * where FILE is faults->file. 0, or -EINVAL: faults has errors, or another -errno: the file cannot be read, and faults
- * has an error that says so. The caller calls redirect_conf_free() in either case.
+ * Reads and validates the file `path`. Adds all faults with their line and key, for example "FILE:3: allow_from[1]:
+ * ...", where FILE is faults->file. 0, or -EINVAL: faults has errors, or another -errno: the file cannot be read, and
+ * faults has an error that says so. The caller calls redirect_conf_free() in either case.
  */
 int redirect_conf_read(const char *path, struct redirect_conf *conf, struct faults *faults);
 void redirect_conf_free(struct redirect_conf *conf);

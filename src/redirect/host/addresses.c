@@ -36,7 +36,7 @@ static int add_address(const struct nlmsghdr *message, void *data)
 	{
 		uint16_t type = mnl_attr_get_type(attribute);
 
-		/* Of a point-to-point link, IFA_ADDRESS is the peer's. */
+		/* IFA_ADDRESS of a point-to-point link is the peer's. */
 		if ((type == IFA_LOCAL || (type == IFA_ADDRESS && !has_local)) && is_address(attribute, family))
 			address.address = netaddr_from_bytes(family, mnl_attr_get_payload(attribute));
 		has_local |= type == IFA_LOCAL;

@@ -31,7 +31,8 @@ const struct address *addresses_within(const struct addresses *addresses, const 
 /* Returns whether the kernel would deliver packets for this address to this host, also without an address (AnyIP). */
 bool addresses_is_local(const struct netaddr *address);
 
-/* Returns the MTU that the route to this address sets, or that the kernel learnt of its path; 0: that of the interface. */
+/* Returns the MTU that the route to this address sets, or that the kernel learnt of its path; 0: that of the
+ * interface. */
 uint32_t addresses_route_mtu(const struct netaddr *address);
 
 #define DEFAULT_ROUTES_MAX 16

@@ -26,8 +26,8 @@ struct diag_sockets {
 };
 
 /*
- * Read the listening TCP sockets; diag_read() also reads all UDP sockets. Return 0 or -errno. The caller calls diag_free() in
- * either case.
+ * Read the listening TCP sockets; diag_read() also reads all UDP sockets. Return 0 or -errno. The caller calls
+ * diag_free() in either case.
  */
 int diag_read_listeners(struct diag_sockets *sockets);
 int diag_read(struct diag_sockets *sockets);
@@ -48,12 +48,14 @@ struct diag_open {
 	uint16_t port;
 	bool udp;
 	bool established; /* TCP: open in both directions, also if it waits for accept() */
-	uint32_t idle_ms; /* since the last data in either direction, or since it opened; UDP, half-open, closed by both ends: 0 */
+	/* Since the last data in either direction, or since it opened; UDP, half-open, closed by both ends: 0 */
+	uint32_t idle_ms;
 };
 
 /*
- * Calls `each` for all of them. The kernel needs about a second for a million, and longer with idle_ms, which is 0 without
- * `with_idle`. It does not stop the connections meanwhile, so one that opens or closes may be missing, or be seen twice.
+ * Calls `each` for all of them. The kernel needs about a second for a million, and longer with idle_ms, which is 0
+ * without `with_idle`. It does not stop the connections meanwhile, so one that opens or closes may be missing, or be
+ * seen twice.
  */
 typedef void diag_open_each(const struct diag_open *open, void *data);
 int diag_each_open(diag_open_each *each, void *data, bool with_idle);

@@ -23,7 +23,8 @@ static void *append(void **items, size_t *count, size_t size)
 	return memset((char *)grown + size * (*count)++, 0, size);
 }
 
-/* Returns whether frames for the MAC address of this link, on top of another one, are for this host, and not for a guest. */
+/* Returns whether frames for the MAC address of this link, on top of another one, are for this host, and not for a
+ * guest. */
 static bool is_stacked(const struct link *link)
 {
 	return link->lower && (strcmp(link->kind, "vlan") == 0 || strcmp(link->kind, "macvlan") == 0);

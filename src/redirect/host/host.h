@@ -16,12 +16,13 @@ struct host_mac {
 };
 
 struct host {
-	/* Prefixes with a route of type local, in any table. Without 127.0.0.0/8 and ::1, which nobody else may send to. */
+	/* Prefixes with a route of type local, in any table. Without 127.0.0.0/8 and ::1, which nobody else may send
+	 * to. */
 	struct netprefix *local;
 	size_t local_count;
 	/*
-	 * The MAC addresses of the interface, of the bridge or bond that it belongs to, of their other members, and of VLAN and
-	 * macvlan interfaces on top of any of these.
+	 * The MAC addresses of the interface, of the bridge or bond that it belongs to, of their other members, and of
+	 * VLAN and macvlan interfaces on top of any of these.
 	 */
 	struct host_mac *macs;
 	size_t mac_count;

@@ -40,8 +40,8 @@ int interface_check_forwarding(const struct redirect_settings *settings)
 }
 
 /*
- * XDP looks up sockets with the index of its own interface. Sockets that are bound to a VRF have the index of the VRF, and
- * no kernel finds them for XDP. With them every established connection would look unknown.
+ * XDP looks up sockets with the index of its own interface. Sockets that are bound to a VRF have the index of the VRF,
+ * and no kernel finds them for XDP. With them every established connection would look unknown.
  */
 static int refuse_vrf(const char *interface, uint32_t ifindex)
 {

@@ -15,9 +15,9 @@
 int interface_read(const char *interface, uint32_t *ifindex, struct redirect_settings *settings);
 
 /*
- * Refuses an interface that removes the tags of the only VLAN interfaces on which GUE can arrive, for native mode. Prints
- * a note instead if the program is attached already, because an upgrade must not fail for that, or if GUE can arrive
- * without tags, too.
+ * Refuses an interface that removes the tags of the only VLAN interfaces on which GUE can arrive, for native mode.
+ * Prints a note instead if the program is attached already, because an upgrade must not fail for that, or if GUE can
+ * arrive without tags, too.
  */
 int interface_check_tags(const char *interface, bool attached);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The interfaces of this network namespace and how they are stacked: bridges, bonds, VLANs, VRFs. Plain data; one thread. */
+/* The interfaces of this network namespace and how they are stacked: bridges, bonds, VLANs, VRFs. Plain data; one
+ * thread. */
 #ifndef GLB_REDIRECT_LINKS_H
 #define GLB_REDIRECT_LINKS_H
 
@@ -10,7 +11,8 @@
 struct link {
 	uint32_t index;
 	uint32_t master; /* index of the bridge, bond or VRF to which it belongs; 0: none */
-	uint32_t lower; /* index of the interface on which it is based, such as that of a VLAN; 0: none in this namespace */
+	/* Index of the interface on which it is based, such as that of a VLAN; 0: none in this namespace */
+	uint32_t lower;
 	uint32_t flags; /* IFF_* */
 	uint32_t mtu; /* bytes */
 	uint16_t type; /* ARPHRD_* */
@@ -35,7 +37,8 @@ const struct link *links_by_name(const struct links *links, const char *name);
 /* Returns the VRF to which the link belongs, also if it is a member of a bridge or a bond in this VRF. NULL: none. */
 const struct link *links_vrf(const struct links *links, const struct link *link);
 
-/* Returns the interface that the IP layer sees for untagged frames: the bridge or bond to which the link belongs, or itself. */
+/* Returns the interface that the IP layer sees for untagged frames: the bridge or bond to which the link belongs, or
+ * itself. */
 const struct link *links_of_ip(const struct links *links, const struct link *link);
 
 #endif

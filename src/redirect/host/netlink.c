@@ -29,7 +29,7 @@ static int exchange(struct mnl_socket *socket, struct nlmsghdr *message, mnl_cb_
 	int result = MNL_CB_OK, strict = (message->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
 
 	setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-	/* So that the kernel obeys a filter in the header of a dump. */
+	/* With this, the kernel obeys a filter in the header of a dump. */
 	if (strict)
 		mnl_socket_setsockopt(socket, NETLINK_GET_STRICT_CHK, &strict, sizeof(strict));
 	if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0 ||

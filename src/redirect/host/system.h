@@ -14,7 +14,8 @@ const char *system_release(void);
 /* Returns whether this process may read the maps of eBPF programs. */
 bool system_can_read_maps(void);
 
-/* Writes the names of the capabilities that this process lacks, with spaces between them. Returns false if it has all. */
+/* Writes the names of the capabilities that this process lacks, with spaces between them. Returns false if
+ * it has all. */
 #define SYSTEM_CAPABILITIES_MAX 64
 bool system_missing_capabilities(char missing[SYSTEM_CAPABILITIES_MAX]);
 

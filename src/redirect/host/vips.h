@@ -22,7 +22,8 @@ struct vips {
 
 void vips_add(struct vips *vips, const struct netprefix *vip);
 
-/* Adds the words of a list with commas. Returns false at the first word that is no address or prefix, and sets *word to it. */
+/* Adds the words of a list with commas. Returns false at the first word that is no address or prefix, and sets *word to
+ * it. */
 bool vips_add_list(struct vips *vips, const char *list, char word[NETPREFIX_TEXT_MAX]);
 void vips_add_prefixes(struct vips *vips, const struct redirect_prefixes *prefixes);
 

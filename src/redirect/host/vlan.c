@@ -32,7 +32,8 @@ static int strips_tags(const char *interface, bool *strips)
 	return error;
 }
 
-/* Returns whether frames of the VLAN interface `link` arrive on `device`, or on the bridge or bond of which it is a member. */
+/* Returns whether frames of the VLAN interface `link` arrive on `device`, or on the bridge or bond of which it is a
+ * member. */
 static bool is_vlan_on(const struct links *links, const struct link *link, const struct link *device)
 {
 	for (int i = 0; i < MAX_DEPTH && link && strcmp(link->kind, "vlan") == 0; i++) {

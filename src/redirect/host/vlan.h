@@ -13,7 +13,8 @@
 
 enum vlan_stripping {
 	VLAN_NOT_STRIPPED, /* the device leaves tags in the frames, or no VLAN interface on it has an IPv4 address */
-	VLAN_MAYBE_STRIPPED, /* the device and a VLAN interface on it have IPv4 addresses, or the bridge or bond above one has */
+	/* The device and a VLAN interface on it have IPv4 addresses, or the bridge or bond above one has */
+	VLAN_MAYBE_STRIPPED,
 	VLAN_STRIPPED, /* only a VLAN interface has IPv4 addresses */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the kernel knows of the programs on an interface, as of one moment, for the subcommands that show it. Plain data. One
- * thread. The functions print nothing.
+ * What the kernel knows of the programs on an interface, as of one moment, for the subcommands that show it. Plain
+ * data. One thread. The functions print nothing.
  */
 #ifndef GLB_REDIRECT_ATTACHED_H
 #define GLB_REDIRECT_ATTACHED_H
@@ -20,10 +20,12 @@ struct attached {
 	bool has_settings; /* false: pinned by a version with other settings */
 	struct redirect_settings settings;
 	bool open; /* to any sender */
-	/* Of a program that is attached to this interface. companion_error: 0, or -errno: `companion` is not known. */
+	/* Only for a program that is attached to this interface. companion_error: 0, or -errno: `companion` is not
+	 * known. */
 	enum companion_place companion;
 	int companion_error;
-	/* The first counters are known; those of a newer version are not, and no counter of one with another list is. */
+	/* The first counters are known; those of a newer version are not, and no counter of one with another
+	 * list is. */
 	uint32_t counter_count;
 	uint64_t counters[REDIRECT_COUNTER_COUNT];
 	bool has_hops;

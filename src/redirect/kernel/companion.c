@@ -10,7 +10,7 @@
 
 #include "redirect/kernel/pins.h"
 
-/* Of Linux 6.6. Debian 12 has older headers. */
+/* Linux 6.6 defines these. Debian 12 has older headers. */
 #define LINK_TYPE_TCX      ((enum bpf_link_type)11)
 #define ATTACH_TCX_INGRESS ((enum bpf_attach_type)46)
 #define TCX_BEFORE         (1u << 3) /* without naming another program: before all others */

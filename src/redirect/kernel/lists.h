@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes the map `lists` of a program, with the addresses that it allows (enum redirect_list). The map may be in use. One
- * thread; the caller holds loader_lock(). Functions that return int return 0 or -errno.
+ * Writes the map `lists` of a program, with the addresses that it allows (enum redirect_list). The map may be in use.
+ * One thread; the caller holds loader_lock(). Functions that return int return 0 or -errno.
  */
 #ifndef GLB_REDIRECT_LISTS_H
 #define GLB_REDIRECT_LISTS_H
@@ -21,8 +21,8 @@ struct lists {
 int lists_put_conf(const struct lists *lists, const struct redirect_conf *conf);
 
 /*
- * Writes the addresses of this host, and removes those that it no longer has. At no time a packet for an address that the host
- * had before and has now is refused.
+ * Writes the addresses of this host, and removes those that it no longer has. At no time a packet for an address that
+ * the host had before and has now is refused.
  */
 int lists_put_host(const struct lists *lists, const struct host *host);
 

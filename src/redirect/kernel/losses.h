@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts packets for the next hop that were lost after the program (bpf/losses.bpf.c). The pins are in the folder `losses`
- * of the interface, and stay when the XDP program is replaced. This is extra: without it forwarding is the same.
+ * Counts packets for the next hop that were lost after the program (bpf/losses.bpf.c). The pins are in the folder
+ * `losses` of the interface, and stay when the XDP program is replaced. This is extra: without it forwarding is the
+ * same.
  *
  * One thread. The functions print nothing.
  */

@@ -7,7 +7,8 @@
 
 /* The keys of the map `losses`. */
 enum losses_kind {
-	LOSSES_KERNEL, /* the kernel refused to redirect the packet, for example because the driver cannot send for XDP */
+	/* The kernel refused to redirect the packet, for example because the driver cannot send for XDP */
+	LOSSES_KERNEL,
 	LOSSES_DRIVER, /* the driver refused the packet, for example because its queue was full */
 	LOSSES_COUNT,
 };

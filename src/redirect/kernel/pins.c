@@ -222,7 +222,8 @@ int pins_lock_follower(void)
 		error = pins_check_bpffs();
 	if (!error)
 		error = make_folder(PINS_ROOT);
-	return error ? error : file_lock_folder(path, ATTEMPTS_MS, holder); /* pins_has_follower() has it for a moment */
+	/* pins_has_follower() has it for a moment */
+	return error ? error : file_lock_folder(path, ATTEMPTS_MS, holder);
 }
 
 bool pins_has_follower(void)
@@ -352,8 +353,8 @@ bool pins_remove(const char *interface)
 	return remove_folder(path);
 }
 
-/* False if `attach` was interrupted, or is running now. True if it cannot be told: each() then gets the error. access(2) would check
- * the real user, who may have fewer rights. */
+/* False if `attach` was interrupted, or is running now. True if it cannot be told: each() then gets the error.
+ * access(2) would check the real user, who may have fewer rights. */
 static bool has_link(const char *interface)
 {
 	char path[PATH_SIZE];

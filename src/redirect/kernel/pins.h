@@ -69,8 +69,8 @@ struct pins_location {
 int pins_locate(const char *interface, const struct pins *pins, struct pins_location *location);
 
 /*
- * Makes this process the one that follows the addresses of this network namespace, until it ends. Returns a descriptor, or
- * -errno; -EWOULDBLOCK: another process is.
+ * Makes this process the one that follows the addresses of this network namespace, until it ends. Returns a descriptor,
+ * or -errno; -EWOULDBLOCK: another process is.
  */
 int pins_lock_follower(void);
 bool pins_has_follower(void);

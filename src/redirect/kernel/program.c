@@ -124,7 +124,8 @@ static int load_once(struct program *program, const struct redirect_settings *wa
 
 /*
  * In generic mode the kernel gives the program each frame in one piece. For a program with the flag it would copy the
- * frame into a new socket buffer, in which tc programs do not find the Ethernet header and our mark (seen on Linux 6.18).
+ * frame into a new socket buffer, in which tc programs do not find the Ethernet header and our mark (seen on Linux
+ * 6.18).
  */
 static int load(struct program *program, struct redirect_settings *wanted, const struct redirect_offsets *offsets,
 	const struct program_counts *counts)

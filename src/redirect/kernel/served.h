@@ -6,8 +6,9 @@
 #include "redirect/host/vips.h"
 
 /*
- * Sets *vips to the addresses and prefixes that the programs of this network namespace allow (allow_to). If one allows all
- * local addresses, or if none is attached, those of lo are among them. Longer prefixes come first. Returns 0 or -errno.
+ * Sets *vips to the addresses and prefixes that the programs of this network namespace allow (allow_to). If one allows
+ * all local addresses, or if none is attached, those of lo are among them. Longer prefixes come first. Returns 0 or
+ * -errno.
  */
 int served_read(struct vips *vips);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The metrics of this proxy (docs/reference/metrics.md#metrics-of-a-proxy) as text: counters of the programs on all interfaces,
- * and TCP in this network namespace. One thread. The functions print nothing.
+ * The metrics of this proxy (docs/reference/metrics.md#metrics-of-a-proxy) as text: counters of the programs on all
+ * interfaces, and TCP in this network namespace. One thread. The functions print nothing.
  */
 #ifndef GLB_REDIRECT_METRICS_METRICS_H
 #define GLB_REDIRECT_METRICS_METRICS_H
@@ -19,14 +19,16 @@ struct metrics {
 	struct attached *programs;
 	size_t program_count;
 	int programs_error;
-	/* Reading a million sockets, or prefixes, takes about a second of CPU time, so the result is used for some time. */
+	/* Reading a million sockets, or prefixes, takes about a second of CPU time, so the result is used for some
+	 * time. */
 	struct sockets sockets;
 	struct senders senders;
 	uint64_t sockets_next_us; /* when they may be read again, as clock_now_us() */
 	double sockets_timestamp, sockets_duration; /* Unix time when they were read, and how long it took: seconds */
 };
 
-/* Reads the programs, and the sockets if they are due. Returns programs_error; -EPERM: this process may not read them. */
+/* Reads the programs, and the sockets if they are due. Returns programs_error; -EPERM: this process may not
+ * read them. */
 int metrics_read(struct metrics *metrics);
 
 /* Writes what was read. Returns the text, which the caller frees, or NULL if out of memory. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who may send to the programs of this proxy: allow_from of each. Plain data. One thread. The functions print nothing. */
+/* The hosts that may send to the programs of this proxy: allow_from of each. Plain data. One thread. The functions
+ * print nothing. */
 #ifndef GLB_REDIRECT_METRICS_SENDERS_H
 #define GLB_REDIRECT_METRICS_SENDERS_H
 

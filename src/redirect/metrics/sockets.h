@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sockets of this network namespace, summed for metrics: connections by VIP, established ones also by port, and the accept queues
- * of the listening sockets that serve a VIP. Plain data; one thread. The functions print nothing.
+ * Sockets of this network namespace, summed for metrics: connections by VIP, established ones also by port, and the
+ * accept queues of the listening sockets that serve a VIP. Plain data; one thread. The functions print nothing.
  */
 #ifndef GLB_REDIRECT_METRICS_SOCKETS_H
 #define GLB_REDIRECT_METRICS_SOCKETS_H
@@ -44,7 +44,8 @@ struct sockets {
 	size_t listener_count;
 };
 
-/* The VIPs are those that the attached programs allow (allow_to). If one allows all local addresses, they are those of lo. */
+/* The VIPs are those that the attached programs allow (allow_to). If one allows all local addresses, they are those of
+ * lo. */
 void sockets_read(struct sockets *sockets);
 
 #endif

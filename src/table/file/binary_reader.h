@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Helpers for the parsers of binary tables of all versions. They add faults that name the byte offset, the place, the field
- * and its value, and check the fields that the versions share. One reader per file; everything is borrowed. Pure.
+ * Helpers for the parsers of binary tables of all versions. They add faults that name the byte offset, the place, the
+ * field and its value, and check the fields that the versions share. One reader per file; everything is borrowed. Pure.
  */
 #ifndef GLB_TABLE_FILE_BINARY_READER_H
 #define GLB_TABLE_FILE_BINARY_READER_H
@@ -51,8 +51,8 @@ bool binary_reader_check_hop(struct binary_reader *reader, const void *at, size_
 /* Allocates `count` empty tables, and sets the count. False, with an error: out of memory. */
 bool binary_reader_alloc_set(struct binary_reader *reader, struct table_set *set, uint32_t count);
 
-/* Allocates the table's backends and binds, and rows if `row_hops` is not 0, and sets their counts. False, with an error:
- * out of memory; the caller frees the table in either case. */
+/* Allocates the table's backends and binds, and rows if `row_hops` is not 0, and sets their counts. False, with an
+ * error: out of memory; the caller frees the table in either case. */
 bool binary_reader_alloc_table(
 	struct binary_reader *reader, struct table *table, uint32_t backends, uint32_t binds, uint8_t row_hops);
 

@@ -23,8 +23,8 @@ struct table_document {
 /* Frees everything. *document is then empty and can be used again. */
 void table_document_free(struct table_document *document);
 
-/* Returns the document's text of *size bytes, with `healthy` of each backend as in the set. A member that is missing is added
- * as the last one. malloc'd, the caller frees. NULL: out of memory. */
+/* Returns the document's text of *size bytes, with `healthy` of each backend as in the set. A member that is missing is
+ * added as the last one. malloc'd, the caller frees. NULL: out of memory. */
 char *table_document_text(const struct table_document *document, size_t *size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A set has exactly one encoding, because the order of the sections and the zeros between them are fixed, and equal rows
- * are stored once. So the reader can check every byte, and sections cannot overlap.
+ * A set has exactly one encoding, because the order of the sections and the zeros between them are fixed, and equal
+ * rows are stored once. So the reader can check every byte, and sections cannot overlap.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "table/file/table_file_layout.h"
 #include "table/table_share.h"
 
-/* Offsets of the sections of one table, and their end, where those of the next table start. A table with the rows of an earlier
- * one has none in its sections. */
+/* Offsets of the sections of one table, and their end, where those of the next table start. A table with the rows of an
+ * earlier one has none in its sections. */
 struct sections {
 	size_t name, backends, binds, rows, end;
 };
@@ -438,8 +438,8 @@ static void encode_binds(const struct table *table, struct v3_bind *wire)
 	}
 }
 
-/* owner: the entry of the earlier table with the same rows, or `entry`. Returns the offset where the sections of the next
- * table start. */
+/* owner: the entry of the earlier table with the same rows, or `entry`. Returns the offset where the sections of the
+ * next table start. */
 static size_t encode_table(
 	const struct table *table, uint8_t *bytes, size_t start, const struct v3_table *owner, struct v3_table *entry)
 {

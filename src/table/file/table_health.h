@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The settings of health checks in a JSON table. table_json fills it beside the struct table_set; then it is read-only. */
+/* The settings of health checks in a JSON table. table_json fills it beside the struct table_set; then it is
+ * read-only. */
 #ifndef GLB_TABLE_FILE_TABLE_HEALTH_H
 #define GLB_TABLE_FILE_TABLE_HEALTH_H
 
@@ -31,7 +32,8 @@ void table_health_timing(const struct table_health *health, uint32_t table, stru
 void table_health_http(
 	const struct table_health *health, uint32_t table, uint32_t backend, struct http_settings *settings);
 
-/* Adds a warning for each table with backends that have `healthy: false` and no checks, if other backends have checks. */
+/* Adds a warning for each table with backends that have `healthy: false` and no checks, if other backends
+ * have checks. */
 void table_health_warn(const struct table_health *health, struct faults *faults);
 
 /* Frees everything. *health is then empty and can be used again. */

@@ -11,9 +11,9 @@
 #define TABLE_BUILD_MAX_THREADS 8
 
 /*
- * Sets row_hops and rows of every table, with at most `threads` threads including the caller. The others inherit the caller's
- * CPU affinity and end before this returns. Returns 0; or -ENOMEM; or -EINVAL: all backends of a table are inactive. If it
- * fails, the set is unchanged.
+ * Sets row_hops and rows of every table, with at most `threads` threads including the caller. The others inherit the
+ * caller's CPU affinity and end before this returns. Returns 0; or -ENOMEM; or -EINVAL: all backends of a table are
+ * inactive. If it fails, the set is unchanged.
  */
 int table_build(struct table_set *set, unsigned threads);
 

@@ -9,9 +9,11 @@
 
 /* The matchings of a table and of its previous states. The owner calls table_matches_free(). */
 struct table_matches {
-	/* [0: the table; 1 and later: its previous states, newest first][row]: index of the backend that is matched to the
-	 * row, or TABLE_MATCHES_NONE, if that is nobody who can be a hop now. NULL: the state matches nobody, or all rows as a
-	 * newer state. */
+	/*
+	 * [0: the table; 1 and later: its previous states, newest first][row]: index of the backend that is matched to
+	 * the row, or TABLE_MATCHES_NONE, if that is nobody who can be a hop now. NULL: the state matches nobody, or
+	 * all rows as a newer state.
+	 */
 	uint16_t *states[1 + TABLE_MAX_PAST];
 };
 

@@ -28,8 +28,8 @@ struct table_match_job {
 };
 
 /*
- * Sets matched[row] to the proxy of each row; TABLE_MATCH_NONE: all proxies rejected the row. `order` is NULL, or lists all
- * rows in the order in which they propose first. Returns 0 or -ENOMEM.
+ * Sets matched[row] to the proxy of each row; TABLE_MATCH_NONE: all proxies rejected the row. `order` is NULL, or lists
+ * all rows in the order in which they propose first. Returns 0 or -ENOMEM.
  */
 int table_match(const struct table_match_job *job, const uint32_t *order, uint32_t *matched);
 

@@ -63,8 +63,8 @@ static uint32_t mention_table(const struct table *table, bool taking_part, struc
 	return candidates ? count : UINT32_MAX;
 }
 
-/* Writes the backends of all previous states behind the `count` mentions of the table; those of other states than `first` up to
- * `end` are in no set. Returns the number of all. */
+/* Writes the backends of all previous states behind the `count` mentions of the table; those of other states than
+ * `first` up to `end` are in no set. Returns the number of all. */
 static uint32_t mention_past(const struct table *table, unsigned first, unsigned end, struct mention *out, uint32_t count)
 {
 	for (unsigned set = TABLE_ORDER_PAST; set < TABLE_ORDER_PAST + table->past_count; set++) {
@@ -81,8 +81,8 @@ static uint32_t mention_past(const struct table *table, unsigned first, unsigned
 	return count;
 }
 
-/* Merges mentions of the same address and weight. All mentions of an address get its index in the table. Returns how many
- * are left. */
+/* Merges mentions of the same address and weight. All mentions of an address get its index in the table. Returns how
+ * many are left. */
 static uint32_t merge(struct mention *mentions, uint32_t count)
 {
 	uint32_t left = 0;

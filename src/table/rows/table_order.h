@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The natural order of every row (docs/reference/table-rows.md#natural-order) for several sets of backends at once: those
- * of a table and those of its previous states. Each row has a sorted list of its best contenders. Whoever needs more than
- * the list has gets it, too, but slowly. The owner of an order calls the functions; table_order_fill() may run in several
- * threads for different rows, and table_order_next() in any thread after that.
+ * The natural order of every row (docs/reference/table-rows.md#natural-order) for several sets of backends at once:
+ * those of a table and those of its previous states. Each row has a sorted list of its best contenders. Whoever needs
+ * more than the list has gets it, too, but slowly. The owner of an order calls the functions; table_order_fill() may
+ * run in several threads for different rows, and table_order_next() in any thread after that.
  */
 #ifndef GLB_TABLE_ROWS_TABLE_ORDER_H
 #define GLB_TABLE_ROWS_TABLE_ORDER_H
@@ -58,8 +58,8 @@ struct table_order_cursor {
 };
 
 /*
- * Collects the contenders of states of a table: `first`, and as many of the next ones as fit. The sets SERVING and PREFERRED
- * belong to state 0. Returns 0 or -ENOMEM; the caller calls table_order_close() in either case.
+ * Collects the contenders of states of a table: `first`, and as many of the next ones as fit. The sets SERVING and
+ * PREFERRED belong to state 0. Returns 0 or -ENOMEM; the caller calls table_order_close() in either case.
  */
 int table_order_open(struct table_order *order, const struct table *table, unsigned first);
 void table_order_close(struct table_order *order);

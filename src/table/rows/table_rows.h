@@ -34,8 +34,8 @@ typedef void table_rows_fn(const struct table_rows_job *job, uint32_t first, uin
 
 #define TABLE_ROWS_BLOCK 64
 
-/* Writes the scores of the rows from `first` on, which is a multiple of TABLE_ROWS_BLOCK: scores[i][row - first] is that of the
- * address with words[i]. */
+/* Writes the scores of the rows from `first` on, which is a multiple of TABLE_ROWS_BLOCK: scores[i][row - first] is
+ * that of the address with words[i]. */
 typedef void table_scores_fn(const uint8_t *seed, const uint64_t *words, uint32_t count, uint32_t first,
 	uint64_t (*scores)[TABLE_ROWS_BLOCK]);
 

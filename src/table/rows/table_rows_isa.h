@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which ISA makes rows. All hosts of a service must have the same rows, and the emulator of qemu 7.2, for instance, computes
- * wrong results with AVX2. So the results of an ISA are compared with those of plain C, once per process. Pure, thread-safe.
+ * Which ISA makes rows. All hosts of a service must have the same rows, and the emulator of qemu 7.2, for instance,
+ * computes wrong results with AVX2. So the results of an ISA are compared with those of plain C, once per process.
+ * Pure, thread-safe.
  */
 #ifndef GLB_TABLE_ROWS_TABLE_ROWS_ISA_H
 #define GLB_TABLE_ROWS_TABLE_ROWS_ISA_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Weighted rendezvous hashing (docs/reference/table-rows.md#natural-order) in integers, so that every machine gets the same
- * order. Pure, any thread.
+ * Weighted rendezvous hashing (docs/reference/table-rows.md#natural-order) in integers, so that every machine gets the
+ * same order. Pure, any thread.
  */
 #ifndef GLB_TABLE_ROWS_TABLE_WEIGHT_H
 #define GLB_TABLE_ROWS_TABLE_WEIGHT_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Estimates how many packets and bytes each bind gets. The fast path does not know the bind of a packet, and to look it up for
- * each packet would cost more than all other steps together. So one packet, chosen at random, counts for all packets that are sent
- * together, and if these are many, for those of several bursts. Called by the lcore that sends them.
+ * Estimates how many packets and bytes each bind gets. The fast path does not know the bind of a packet, and to look it
+ * up for each packet would cost more than all other steps together. So one packet, chosen at random, counts for all
+ * packets that are sent together, and if these are many, for those of several bursts. Called by the lcore that sends
+ * them.
  */
 #ifndef GLB_WORKER_COUNTS_BIND_SAMPLE_H
 #define GLB_WORKER_COUNTS_BIND_SAMPLE_H
@@ -23,8 +24,8 @@ struct bind_sample {
 };
 
 /*
- * Chooses one of `count` packets that are sent together, all of them forwarded, and looks up its bind before it is sent. weight: of
- * the burst, from sample_burst().
+ * Chooses one of `count` packets that are sent together, all of them forwarded, and looks up its bind before it is
+ * sent. weight: of the burst, from sample_burst().
  */
 struct bind_sample bind_sample_take(struct sampler *sampler, struct rte_mbuf *const *mbufs, uint32_t count,
 	uint32_t weight, const struct routes *routes);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts of many things, such as backends: for each kind of count a row per worker, and a row for what earlier forwarding
- * tables had counted. A worker writes only its own rows, with plain stores. The control thread makes the rows for a new table
- * and writes those of the earlier ones. Any thread that may read the forwarding table may add the rows up.
+ * Counts of many things, such as backends: for each kind of count a row per worker, and a row for what earlier
+ * forwarding tables had counted. A worker writes only its own rows, with plain stores. The control thread makes the
+ * rows for a new table and writes those of the earlier ones. Any thread that may read the forwarding table may add the
+ * rows up.
  */
 #ifndef GLB_WORKER_COUNTS_COUNT_ROWS_H
 #define GLB_WORKER_COUNTS_COUNT_ROWS_H
@@ -12,7 +13,8 @@
 #include <stdint.h>
 
 struct count_rows {
-	uint64_t *rows; /* for each kind, the row of earlier tables and then one of each worker; of `stride` counts each */
+	/* For each kind, the row of earlier tables and then one of each worker; of `stride` counts each */
+	uint64_t *rows;
 	size_t stride; /* a multiple of a cache line */
 	unsigned kinds, workers;
 	void *memory; /* owned */
@@ -52,7 +54,8 @@ typedef int count_compare(const void *a, const void *b);
 /* Called for a thing with its old index and its new one, or COUNT_GONE. */
 typedef void count_pair(void *context, size_t to, size_t from);
 
-/* Calls pair() for each thing of `from`. Of several with one key, the n-th becomes the n-th of `to`. Sorts both arrays. */
+/* Calls pair() for each thing of `from`. Of several with one key, the n-th becomes the n-th of `to`. Sorts
+ * both arrays. */
 void count_rows_match(struct count_key *to, size_t to_count, struct count_key *from, size_t from_count,
 	count_compare *compare, count_pair *pair, void *context);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which bursts count for backends and for binds. To count each packet would take an lcore at its limit up to a twelfth of its
- * speed, and to look up its bind much more. So if large bursts follow each other, some of them, chosen at random, count for all.
+ * Which bursts count for backends and for binds. To count each packet would take an lcore at its limit up to a twelfth
+ * of its speed, and to look up its bind much more. So if large bursts follow each other, some of them, chosen at
+ * random, count for all.
  */
 #ifndef GLB_WORKER_COUNTS_SAMPLE_H
 #define GLB_WORKER_COUNTS_SAMPLE_H
@@ -16,8 +17,8 @@
 #define SAMPLE_EVERY 64
 
 /*
- * For backends, a larger burst also counts if there is credit for it: for SAMPLE_CREDIT bursts, of which one is regained in
- * SAMPLE_REGAIN iterations, and all during a sleep. So what an lcore with little to do counts is exact.
+ * For backends, a larger burst also counts if there is credit for it: for SAMPLE_CREDIT bursts, of which one is
+ * regained in SAMPLE_REGAIN iterations, and all during a sleep. So what an lcore with little to do counts is exact.
  */
 #define SAMPLE_CREDIT 32
 #define SAMPLE_REGAIN 128
@@ -41,7 +42,8 @@ static inline uint32_t sample_draw(struct sampler *sampler, uint32_t end)
 	return (uint32_t)((sampler->random >> 32) * end >> 32);
 }
 
-/* The next one is after 33 to 95 bursts, on average SAMPLE_EVERY, so that they do not follow a rhythm of the traffic. */
+/* The next one is after 33 to 95 bursts, on average SAMPLE_EVERY, so that they do not follow a rhythm of the
+ * traffic. */
 static inline void sample_again(struct sampler *sampler)
 {
 	sampler->left = SAMPLE_EVERY / 2 + 1 + sample_draw(sampler, SAMPLE_EVERY - 1);

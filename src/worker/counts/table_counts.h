@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The counters of the backends and binds of a forwarding table. worker/counts/count_rows.h says who owns and writes it. */
+/* The counters of the backends and binds of a forwarding table. worker/counts/count_rows.h says who owns and
+ * writes it. */
 #ifndef GLB_WORKER_COUNTS_TABLE_COUNTS_H
 #define GLB_WORKER_COUNTS_TABLE_COUNTS_H
 
@@ -47,9 +48,9 @@ static inline uint32_t table_counts_bind(const struct table_counts *counts, uint
 }
 
 /*
- * A tally is packets * 2^40 + bytes, modulo 2^64: one addition for each packet in place of two. It overflows, so its worker settles
- * it again and again: it brings BACKEND_PACKETS and BACKEND_BYTES up to date, with all their bits. What the tally has more than
- * these is less than 2^24 packets and less than 2^40 bytes.
+ * A tally is packets * 2^40 + bytes, modulo 2^64: one addition for each packet in place of two. It overflows, so its
+ * worker settles it again and again: it brings BACKEND_PACKETS and BACKEND_BYTES up to date, with all their bits. What
+ * the tally has more than these is less than 2^24 packets and less than 2^40 bytes.
  */
 #define TALLY_PACKET (UINT64_C(1) << 40)
 
@@ -62,26 +63,29 @@ struct settler {
 	uint64_t due; /* backends that are due, times SETTLE_PACKETS */
 };
 
-/* Counts a packet. Called by the owner of the tally. size: bytes, less than 2^16. weight: how often the packet counts. */
+/* Counts a packet. Called by the owner of the tally. size: bytes, less than 2^16. weight: how often the
+ * packet counts. */
 static inline void tally_add(uint64_t *tally, uint32_t size, uint64_t weight)
 {
 	*tally += (TALLY_PACKET + size) * weight;
 }
 
-/* Settles the tallies that are due after `packets` more packets, in turn. Called by the worker, which still uses the table. */
+/* Settles the tallies that are due after `packets` more packets, in turn. Called by the worker, which still uses the
+ * table. */
 void table_counts_settle(const struct table_counts *counts, const struct routes *routes, unsigned worker,
 	struct settler *settler, uint32_t packets);
 
-/* Returns what all workers have counted for a backend. index: in routes->addresses. Workers may count and settle meanwhile. */
+/* Returns what all workers have counted for a backend. index: in routes->addresses. Workers may count and settle
+ * meanwhile. */
 struct forwarded table_counts_backend(const struct table_counts *counts, size_t index);
 
 /* Returns what all workers have counted for a table, and for the tables before it that table_counts_carry() knew. */
 struct forwarded table_counts_table(const struct table_counts *counts, const struct routes *routes, uint32_t table);
 
 /*
- * Makes table `to` of `routes` go on with what table `from` of `old_routes` has counted, and its backends and binds with what the
- * same addresses and the same binds have. May be called again, when the old counts have grown. If there is no memory to do it,
- * they start at 0.
+ * Makes table `to` of `routes` go on with what table `from` of `old_routes` has counted, and its backends and binds
+ * with what the same addresses and the same binds have. May be called again, when the old counts have grown. If there
+ * is no memory to do it, they start at 0.
  */
 void table_counts_carry(struct table_counts *counts, const struct routes *routes, uint32_t to,
 	const struct table_counts *old, const struct routes *old_routes, uint32_t from);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A worker's part of a capture (docs/reference/cli.md#capture): it chooses packets and copies them with their verdict into a ring
- * for the director's capture thread. Forwarding has priority: a tap takes at most a part of the lcore's time and never waits for
- * room. What it leaves out for these reasons, it counts. The capture thread creates a tap for each worker and frees it after all
- * workers have let go of it (RCU). In between, the worker owns it, and the capture thread reads the counters and takes the records.
+ * A worker's part of a capture (docs/reference/cli.md#capture): it chooses packets and copies them with their verdict
+ * into a ring for the director's capture thread. Forwarding has priority: a tap takes at most a part of the lcore's
+ * time and never waits for room. What it leaves out for these reasons, it counts. The capture thread creates a tap for
+ * each worker and frees it after all workers have let go of it (RCU). In between, the worker owns it, and the capture
+ * thread reads the counters and takes the records.
  *
- * The pipeline overwrites the frames of the packets that it sends. So a tap usually copies packets before the pipeline runs, and
- * learns the verdict afterwards. If only verdicts are wanted that leave the frame as it is, it chooses by the verdict first.
+ * The pipeline overwrites the frames of the packets that it sends. So a tap usually copies packets before the pipeline
+ * runs, and learns the verdict afterwards. If only verdicts are wanted that leave the frame as it is, it chooses by the
+ * verdict first.
  */
 #ifndef GLB_WORKER_TAP_TAP_H
 #define GLB_WORKER_TAP_TAP_H
@@ -66,16 +68,16 @@ struct tap {
 };
 
 /*
- * Fills a tap, which may be all zeros, with the memory for its ring and copies (tap_memory() bytes, aligned to 8). hz: of
- * rte_rdtsc().
+ * Fills a tap, which may be all zeros, with the memory for its ring and copies (tap_memory() bytes, aligned to 8). hz:
+ * of rte_rdtsc().
  */
 void tap_init(struct tap *tap, const struct tap_choice *choice, uint8_t *memory, uint64_t hz);
 size_t tap_memory(const struct tap_choice *choice);
 
 /*
- * The steps of a burst, in this order. tap_before(): when the burst is loaded. tap_between(): after the pipeline, before a packet
- * is sent or freed. tap_ready(): before the packets are sent; burst->verdict[] and out[] are those of the packets that are left.
- * tap_after(): when all packets are sent or freed.
+ * The steps of a burst, in this order. tap_before(): when the burst is loaded. tap_between(): after the pipeline,
+ * before a packet is sent or freed. tap_ready(): before the packets are sent; burst->verdict[] and out[] are those of
+ * the packets that are left. tap_after(): when all packets are sent or freed.
  */
 void tap_before(struct tap *tap, const struct burst *burst, struct rte_mbuf *const *mbufs,
 	const struct live_table *live, uint16_t out_port);
@@ -88,12 +90,13 @@ void tap_mark(const struct tap *tap, struct rte_mbuf **mbufs, uint16_t count);
 #define TAP_MARK (1u << 16)
 
 /*
- * A packet is about to be freed, and its verdict is this one. If the packet is in the current burst, its verdict changes. If
- * another lcore has marked it and handed it over, it is captured again, as the frame that is freed.
+ * A packet is about to be freed, and its verdict is this one. If the packet is in the current burst, its verdict
+ * changes. If another lcore has marked it and handed it over, it is captured again, as the frame that is freed.
  */
 void tap_drop(struct tap *tap, const struct rte_mbuf *mbuf, uint8_t verdict, uint16_t out_port);
 
-/* Captures a packet that has no part in a burst. in_port, out_port: CAPTURE_NO_PORT if it was not received, or not sent. */
+/* Captures a packet that has no part in a burst. in_port, out_port: CAPTURE_NO_PORT if it was not received, or not
+ * sent. */
 void tap_single(struct tap *tap, const struct rte_mbuf *mbuf, uint8_t verdict, uint16_t in_port, uint16_t out_port);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A ring of bytes without locks, in which a worker hands records of different sizes to one thread. The worker writes, and the thread
- * takes the records in the same order. A record is contiguous and aligned to 8 bytes. If there is no room, the worker loses the
- * record, and never waits. Pure.
+ * A ring of bytes without locks, in which a worker hands records of different sizes to one thread. The worker writes,
+ * and the thread takes the records in the same order. A record is contiguous and aligned to 8 bytes. If there is no
+ * room, the worker loses the record, and never waits. Pure.
  */
 #ifndef GLB_WORKER_TAP_TAP_RING_H
 #define GLB_WORKER_TAP_TAP_RING_H
@@ -11,8 +11,8 @@
 
 struct tap_ring {
 	/*
-	 * Atomic. How many bytes were ever written, and how many were taken. Each member has its own writer, so each has its own
-	 * cache line.
+	 * Atomic. How many bytes were ever written, and how many were taken. Each member has its own writer, so each
+	 * has its own cache line.
 	 */
 	uint64_t written __attribute__((aligned(64)));
 	uint64_t taken __attribute__((aligned(64)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `glb-director-cli doctor --fleet`: asks directors and proxies for their metrics, and says where they do not fit together. Changes
- * nothing. One thread; blocks.
+ * `glb-director-cli doctor --fleet`: asks directors and proxies for their metrics, and says where they do not fit
+ * together. Changes nothing. One thread; blocks.
  */
 #ifndef GLB_CLI_DOCTOR_FLEET_FLEET_H
 #define GLB_CLI_DOCTOR_FLEET_FLEET_H
@@ -22,8 +22,8 @@ struct fleet {
 };
 
 /*
- * Asks the hosts that the words name, and prints the findings. file: has more hosts, one a line; NULL: none. Returns the exit code, as of
- * findings_print(); errors about the arguments have FINDINGS_FAILED and a message.
+ * Asks the hosts that the words name, and prints the findings. file: has more hosts, one a line; NULL: none. Returns
+ * the exit code, as of findings_print(); errors about the arguments have FINDINGS_FAILED and a message.
  */
 int fleet_run(char *const words[], size_t count, const char *file, unsigned timeout_s, bool json);
 

@@ -141,8 +141,8 @@ static bool allows(const struct fleet_member *proxy, const char *interface, cons
 }
 
 /*
- * Adds findings about directors whose packets the program on the interface drops. Returns whether it did. *unknown becomes true if
- * there is no director, or one of which nothing tells whether it is allowed.
+ * Adds findings about directors whose packets the program on the interface drops. Returns whether it did. *unknown
+ * becomes true if there is no director, or one of which nothing tells whether it is allowed.
  */
 static bool report_refused(struct fleet *fleet, const struct fleet_member *proxy, const char *interface, bool *unknown)
 {

@@ -21,8 +21,8 @@
 #define GRPC_SERVING 1
 
 /*
- * Writes the request into `to`, which has GRPC_REQUEST_MAX bytes, and returns its size. An empty `service` stands for the
- * whole server. A name has at most CHECK_GRPC_SERVICE_MAX bytes.
+ * Writes the request into `to`, which has GRPC_REQUEST_MAX bytes, and returns its size. An empty `service` stands for
+ * the whole server. A name has at most CHECK_GRPC_SERVICE_MAX bytes.
  */
 size_t grpc_request_write(uint8_t *to, const char *service);
 

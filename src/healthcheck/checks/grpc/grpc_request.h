@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The request of one grpc probe and its expected reply, as parts of struct http_request, which owns all memory. One thread. */
+/* The request of one grpc probe and its expected reply, as parts of struct http_request, which owns all memory. One
+ * thread. */
 #ifndef GLB_HEALTHCHECK_CHECKS_GRPC_GRPC_REQUEST_H
 #define GLB_HEALTHCHECK_CHECKS_GRPC_GRPC_REQUEST_H
 

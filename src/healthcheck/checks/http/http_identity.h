@@ -15,7 +15,8 @@
 
 #define HTTP_IDENTITY_ERROR_MAX 512
 
-/* References to a certificate, to the certificates that lead to its issuer, and to its key; NULL: there is no certificate. */
+/* References to a certificate, to the certificates that lead to its issuer, and to its key; NULL: there is no
+ * certificate. */
 struct http_pair {
 	X509 *cert;
 	STACK_OF(X509) * chain;
@@ -25,7 +26,7 @@ struct http_pair {
 struct http_identity {
 	struct http_identity *next;
 	char *cert_file, *key_file;
-	/* Of the last load that succeeded. */
+	/* What the last load that succeeded found. */
 	struct http_pair pair;
 	uint64_t loads;
 	/* Why the files were refused; "" if they were loaded. It names the files, and nothing of their content. */

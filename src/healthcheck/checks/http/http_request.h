@@ -30,8 +30,8 @@ struct http_request {
 };
 
 /*
- * Sets the options of this probe's request in a handle without options. `to` must not move until the probe ends. Returns
- * false if out of memory or if the URL is too long.
+ * Sets the options of this probe's request in a handle without options. `to` must not move until the probe ends.
+ * Returns false if out of memory or if the URL is too long.
  */
 bool http_request_set(struct http_request *to, CURL *easy, const struct probe *probe);
 

@@ -47,8 +47,8 @@ CURLSH *http_session_end(struct http_session *session)
 }
 
 /*
- * The checks of many proxies begin together: at the start, and when trust is loaded again. A first period of random length
- * spreads their later full handshakes over time.
+ * The checks of many proxies begin together: at the start, and when trust is loaded again. A first period of random
+ * length spreads their later full handshakes over time.
  */
 void http_session_note(struct http_session *session, const struct http_tls *tls, unsigned period_ms)
 {

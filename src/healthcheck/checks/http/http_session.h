@@ -28,13 +28,14 @@ struct http_session {
 };
 
 /*
- * Chooses the handshake of the next probe. After a failed probe, a new load of `tls`'s certificates, the period, and the
- * expiry of a certificate it is full. `handle` must not use a share yet.
+ * Chooses the handshake of the next probe. After a failed probe, a new load of `tls`'s certificates, the period, and
+ * the expiry of a certificate it is full. `handle` must not use a share yet.
  */
 void http_session_use(struct http_session *session, const struct http_tls *tls, bool failed, CURL *handle);
 
 /*
- * Makes the handshake of the next probe full. Returns libcurl's cache, which may be NULL, to be freed when no handle uses it.
+ * Makes the handshake of the next probe full. Returns libcurl's cache, which may be NULL, to be freed when no handle
+ * uses it.
  */
 CURLSH *http_session_end(struct http_session *session);
 

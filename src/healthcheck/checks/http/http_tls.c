@@ -13,7 +13,8 @@
 /* Bits of a Diffie-Hellman group of TLS 1.2. OpenSSL takes 10 000, which are hundreds of milliseconds of CPU time. */
 #define DH_MAX 4096
 
-/* The context of all connections of this thread; NULL: the next connection makes one. Its settings belong to one connection at a time. */
+/* The context of all connections of this thread; NULL: the next connection makes one. Its settings belong to one
+ * connection at a time. */
 static _Thread_local SSL_CTX *own;
 /* True in threads in which libcurl runs. */
 static _Thread_local bool owning;
@@ -63,8 +64,8 @@ static int is_allowed(const SSL *ssl, const SSL_CTX *context, int what, int bits
 }
 
 /*
- * Offers the TLS 1.3 suites that the system allows, TLS_AES_128_GCM_SHA256 first: CPUs have instructions for SHA-256 but not for
- * SHA-384, and a handshake computes many hashes. If OpenSSL fails, the order stays as it is.
+ * Offers the TLS 1.3 suites that the system allows, TLS_AES_128_GCM_SHA256 first: CPUs have instructions for SHA-256
+ * but not for SHA-384, and a handshake computes many hashes. If OpenSSL fails, the order stays as it is.
  */
 static void order_suites(SSL_CTX *context)
 {
@@ -99,8 +100,9 @@ void http_tls_end_thread(void)
 
 /*
  * The dynamic linker binds libcurl's calls to this definition in place of libssl's. libcurl makes a context for each
- * connection, which takes as much CPU time as half of a handshake. The connections of a thread share one instead, because SSL_new() copies
- * the settings of the context, and libcurl and on_context() set all of them before each SSL_new().
+ * connection, which takes as much CPU time as half of a handshake. The connections of a thread share one instead,
+ * because SSL_new() copies the settings of the context, and libcurl and on_context() set all of them before each
+ * SSL_new().
  */
 SSL_CTX *SSL_CTX_new(const SSL_METHOD *method)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Verifies the certificates of one https probe against shared trust, and notes when they expire. http_session.h decides if
- * the probe resumes a session; then no certificate arrives. The thread of the event loop calls the functions. While the
- * transfer runs, only its thread uses the struct. The transfers of a thread share one SSL_CTX.
+ * Verifies the certificates of one https probe against shared trust, and notes when they expire. http_session.h decides
+ * if the probe resumes a session; then no certificate arrives. The thread of the event loop calls the functions. While
+ * the transfer runs, only its thread uses the struct. The transfers of a thread share one SSL_CTX.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_HTTP_TLS_H
 #define GLB_HEALTHCHECK_CHECKS_HTTP_TLS_H
@@ -36,8 +36,8 @@ void http_tls_end_thread(void);
 bool http_tls_usable(void);
 
 /*
- * Makes the next transfer of the handle use `tls`, which must not move, with the certificates that are loaded now. Its trust
- * may be NULL if it does not verify. Returns false if out of memory.
+ * Makes the next transfer of the handle use `tls`, which must not move, with the certificates that are loaded now. Its
+ * trust may be NULL if it does not verify. Returns false if out of memory.
  */
 bool http_tls_set(struct http_tls *tls, CURL *easy);
 

@@ -31,8 +31,8 @@ static void report(struct http_worker *worker)
 }
 
 /*
- * Not curl_easy_perform(): libcurl 8.14 would wait for the end of this connection's TLS in the next transfer of the handle, which
- * may be for another proxy. All that a transfer uses ends with its own multi handle.
+ * Not curl_easy_perform(): libcurl 8.14 would wait for the end of this connection's TLS in the next transfer of the
+ * handle, which may be for another proxy. All that a transfer uses ends with its own multi handle.
  */
 static CURLcode perform(CURL *easy)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs each transfer of libcurl in a thread of its own. A peer can keep libcurl or OpenSSL busy for as long as it sends, so neither may
- * run in the thread of the event loop, nor share a thread with another transfer, nor use much CPU time. Threads instead of
- * processes, because all transfers share parsed certificates and TLS sessions. The threads handle no signals.
+ * Runs each transfer of libcurl in a thread of its own. A peer can keep libcurl or OpenSSL busy for as long as it
+ * sends, so neither may run in the thread of the event loop, nor share a thread with another transfer, nor use much CPU
+ * time. Threads instead of processes, because all transfers share parsed certificates and TLS sessions. The threads
+ * handle no signals.
  *
- * All functions are for the thread of the event loop. While a worker is busy, only its thread uses `easy` and the data of
- * its callbacks.
+ * All functions are for the thread of the event loop. While a worker is busy, only its thread uses `easy` and the data
+ * of its callbacks.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_HTTP_WORKER_H
 #define GLB_HEALTHCHECK_CHECKS_HTTP_WORKER_H
@@ -30,7 +31,7 @@ struct http_workers {
 	void (*ended)(struct http_worker *worker);
 	/* Called for each transfer that has used HTTP_WORKER_CPU_MS and is not aborted. It aborts the transfer. */
 	void (*exhausted)(struct http_worker *worker);
-	/* Those whose transfers have not ended. */
+	/* The workers whose transfers have not ended. */
 	struct http_worker *busy;
 	/* Guards `done`: the workers whose transfers have ended. */
 	pthread_mutex_t lock;
@@ -39,7 +40,8 @@ struct http_workers {
 
 struct http_worker {
 	struct http_workers *workers;
-	/* Next in the list `done`. And the neighbours in the list `busy`: the place of the pointer to this worker, NULL if it is not busy. */
+	/* Next in the list `done`. And the neighbours in the list `busy`: the place of the pointer to this worker, NULL
+	 * if it is not busy. */
 	struct http_worker *next, *next_busy, **busy_at;
 	CURL *easy;
 	/* How the last transfer ended. */
@@ -64,8 +66,8 @@ struct http_worker {
 int http_workers_open(struct http_workers *to, struct ev_loop *loop);
 
 /*
- * Waits until the aborted transfers have ended. Returns false if one of them does not end; then its thread still runs, and
- * nothing that it uses may be freed.
+ * Waits until the aborted transfers have ended. Returns false if one of them does not end; then its thread still runs,
+ * and nothing that it uses may be freed.
  */
 bool http_workers_close(struct http_workers *workers);
 
@@ -78,7 +80,8 @@ void http_worker_set(struct http_worker *worker);
 /* Performs the transfer that the options of `easy` describe. ended() is called later, from the event loop. */
 void http_worker_run(struct http_worker *worker);
 
-/* Ends the transfer of a busy worker from outside, whatever its thread does. ended() is called when the thread has noticed. */
+/* Ends the transfer of a busy worker from outside, whatever its thread does. ended() is called when the thread has
+ * noticed. */
 void http_worker_abort(struct http_worker *worker);
 
 /* True until ended() is called. */

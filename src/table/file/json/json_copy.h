@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copies a JSON text and changes places in it on the way, so that it is read once. The caller owns all members. One thread. */
+/* Copies a JSON text and changes places in it on the way, so that it is read once. The caller owns all members. One
+ * thread. */
 #ifndef GLB_TABLE_FILE_JSON_JSON_COPY_H
 #define GLB_TABLE_FILE_JSON_JSON_COPY_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Changes values in JSON text and keeps every other byte: comments, order, indentation, line ends. What is added looks like
- * its neighbours. Paths are those of json_locate_path(), for instance `tables[0].backends`. Pure, but allocates memory.
+ * Changes values in JSON text and keeps every other byte: comments, order, indentation, line ends. What is added looks
+ * like its neighbours. Paths are those of json_locate_path(), for instance `tables[0].backends`. Pure, but allocates
+ * memory.
  */
 #ifndef GLB_TABLE_FILE_JSON_JSON_EDIT_H
 #define GLB_TABLE_FILE_JSON_JSON_EDIT_H
@@ -20,7 +21,8 @@ struct json_edit_member {
 	const char *value; /* as JSON text */
 };
 
-/* The functions that return a bool return false if the path does not exist, or out of memory; the text is then unchanged. */
+/* The functions that return a bool return false if the path does not exist, or out of memory; the text is then
+ * unchanged. */
 
 /* Sets a member of the object at the path, or adds it as the last one. */
 bool json_edit_set(struct json_edit *edit, const char *object, const char *key, const char *value);
@@ -28,8 +30,8 @@ bool json_edit_set(struct json_edit *edit, const char *object, const char *key, 
 /* Adds an object as the last element of the array at the path. It is laid out like the element before it. */
 bool json_edit_append(struct json_edit *edit, const char *array, const struct json_edit_member *members, size_t count);
 
-/* Sets a member of the object that is an array of these elements, or adds it. The elements have lines of their own if the members of the
- * object do. */
+/* Sets a member of the object that is an array of these elements, or adds it. The elements have lines of their own if
+ * the members of the object do. */
 bool json_edit_set_array(
 	struct json_edit *edit, const char *object, const char *key, char *const *elements, size_t count);
 

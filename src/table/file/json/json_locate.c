@@ -107,7 +107,8 @@ static size_t encode(uint32_t rune, char out[4])
 	return size;
 }
 
-/* Decodes the character or escape at *text, which is before `end`, and moves *text past it. Returns its bytes in `out`. */
+/* Decodes the character or escape at *text, which is before `end`, and moves *text past it. Returns its
+ * bytes in `out`. */
 static size_t decode(const char **text, const char *end, char out[4])
 {
 	static const char names[] = "bfnrt", meanings[] = "\b\f\n\r\t";

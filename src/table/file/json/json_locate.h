@@ -47,7 +47,8 @@ struct json_locate {
  * less than `count` if a member or an element is missing. With no steps, *span is the whole document. */
 size_t json_locate(struct json_locate *locate, const struct json_step *steps, size_t count, struct json_span *span);
 
-/* Finds the first and the last child of an object or array. Returns the number of children; with 0, the spans are not set. */
+/* Finds the first and the last child of an object or array. Returns the number of children; with 0, the spans are not
+ * set. */
 size_t json_locate_children(const struct json_locate *locate, const struct json_span *parent, struct json_span *first,
 	struct json_span *last);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Without memory, jansson reports a syntax error that the text does not have, or drops a character of a string, such as the
- * last digit of an address. So its allocations are watched.
+ * Without memory, jansson reports a syntax error that the text does not have, or drops a character of a string, such as
+ * the last digit of an address. So its allocations are watched.
  */
 #include "table/file/json/json_parse.h"
 

@@ -33,12 +33,14 @@ struct json_field {
 	void (*read)(struct json_reader *reader, json_t *value, void *into);
 };
 
-/* Append to the path, which has at most JSON_LOCATE_STEPS steps. Return a mark with which json_reader_leave() restores the path. */
+/* Append to the path, which has at most JSON_LOCATE_STEPS steps. Return a mark with which json_reader_leave() restores
+ * the path. */
 size_t json_reader_enter_key(struct json_reader *reader, const char *key);
 size_t json_reader_enter_index(struct json_reader *reader, size_t index);
 void json_reader_leave(struct json_reader *reader, size_t mark);
 
-/* Add a fault at the path, with the line and column of its value; if a member is missing, those of its object. After 10000 errors, a last one says that the rest is not listed. */
+/* Add a fault at the path, with the line and column of its value; if a member is missing, those of its object. After
+ * 10000 errors, a last one says that the rest is not listed. */
 void json_reader_error(struct json_reader *reader, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void json_reader_warn(struct json_reader *reader, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

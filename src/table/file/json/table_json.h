@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parses JSON tables, as docs/reference/table-json.md describes them. Each fault names its JSON path. Opens no files. */
+/* Parses JSON tables, as docs/reference/table-json.md describes them. Each fault names its JSON path. Opens
+ * no files. */
 #ifndef GLB_TABLE_FILE_JSON_TABLE_JSON_H
 #define GLB_TABLE_FILE_JSON_TABLE_JSON_H
 

@@ -7,8 +7,8 @@
 #include "table/file/json/json_reader.h"
 #include "table/file/table_health.h"
 
-/* `healthchecks` of the file or of a table. Faults go to the reader; *timing and *http are valid only if there are none.
- * The caller frees *http. */
+/* `healthchecks` of the file or of a table. Faults go to the reader; *timing and *http are valid only if there are
+ * none. The caller frees *http. */
 void table_json_health_defaults(
 	struct json_reader *reader, json_t *value, struct check_timing *timing, struct http_settings *http);
 
