@@ -15,16 +15,16 @@ from collections import Counter
 STAGES = {
     "mbufs in": "prefetch_packets load_mbufs load_with_copies mbuf_to_lane mbuf_obstacles",
     "load headers": "load_lanes load_parsed load_flow load_hints sort_families find_ineligible list_families find_few_others lanes_of_other_types split_families is_ipv6",
-    "parse": "check_v4 check_v6 exclude_odd find_odd parse flow_parse parse_ipv4 parse_ipv6",
+    "parse": "check_v4 check_v6 exclude_odd find_odd pipeline_parse flow_parse parse_ipv4 parse_ipv6",
     "find the table": "find_v4 find_v6 any_without_map find_tables load_entries find_by_port portmap_find portmap_prefix find_cover steer_classify classify_port classify_address_of classify_fragment_of",
     "SipHash": "plan_message write_message hash_lanes hash_block hash_flow steer_hash siphash_begin siphash_update siphash_end",
     "rows and hops": "prefetch_rows prefetch_long_rows load_pairs load_indices row_of load_later_hops find_alternative_hops find_hops collect_lanes collect_hops append_row",
     "lengths and checksum": "prepare_patches",
-    "write headers": "emit hide_odd emit_odd prebuilt_write encapsulate_write",
+    "write headers": "emit pipeline_emit hide_odd emit_odd prebuilt_write encapsulate_write",
     "mbufs out": "send_forwarded finish_lane all_forwarded mbuf_commit",
     "send and count": "transmit transmit_forwarded count_sent count_forwarded count_backends send_to_port outbox_put take",
-    "once a burst": "receive worker_run iterate flow_path_run run_ahead distribute_current steer_families steer_family prepare refresh_prebuilt "
-                    "pipeline_run steer steer_find_hops parse_and_classify parse_rest rejoin run_lanes steer_and_write forward_parsed forward_family lanes_avx512 lanes_avx2 lanes_plain queue_receive may_receive",
+    "once a burst": "receive worker_run worker_loop_iterate flow_path_run run_ahead distribute_current steer_families steer_family prepare refresh_prebuilt "
+                    "pipeline_run worker_steer steer_find_hops parse_and_classify parse_rest rejoin run_lanes steer_and_write forward_parsed forward_family lanes_avx512 lanes_avx2 lanes_plain queue_receive may_receive",
 }
 OTHER = "other"
 STAGE_OF = {function: stage for stage, functions in STAGES.items() for function in functions.split()}
