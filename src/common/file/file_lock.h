@@ -20,8 +20,8 @@
 int file_lock(const char *path, unsigned wait_ms, char holder[FILE_LOCK_HOLDER_MAX]);
 
 /*
- * The same for the folder `path` itself, where no file can be: on bpffs. Creates it, unless bpffs is read-only, as a unit
- * may see it. -EPERM: others may open it.
+ * The same for the folder `path` itself, where no file can be: on bpffs. Creates it, unless bpffs is read-only, as a
+ * unit may see it. -EPERM: others may open it.
  */
 int file_lock_folder(const char *path, unsigned wait_ms, char holder[FILE_LOCK_HOLDER_MAX]);
 
