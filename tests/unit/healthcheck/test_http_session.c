@@ -45,7 +45,7 @@ static int teardown(void **state)
 {
 	struct scene *scene = *state;
 
-	http_session_end(&scene->session);
+	curl_share_cleanup(http_session_end(&scene->session));
 	curl_easy_cleanup(scene->handle);
 	return 0;
 }
