@@ -11,7 +11,7 @@ from lab.tools import wait_until
 COUNT = 100
 VIPS = [f"203.0.113.{i}" for i in range(COUNT)]
 NAMES = [f"glb_203_0_113_{i}" for i in range(COUNT)]
-BATCH = DRIVER.replace("timeout_ms = 500", "timeout_ms = {timeout_ms}") + """
+BATCH = DRIVER.replace("timeout_ms = 3000", "timeout_ms = {timeout_ms}") + """
 batch = ["{folder}/batch"];
 announce_line = "touch on/glb_{{name}}";
 withdraw_line = "rm on/glb_{{name}}";
