@@ -464,6 +464,7 @@ def test_example_configuration(tmp_path):
         "/usr/lib/nagios/plugins/check_mysql", "/bin/true")
     for number, conf in enumerate((text, whole)):
         path = tmp_path / f"{number}.conf"
+        path.touch(0o640)  # it has headers, which may be secret
         path.write_text(conf)
         run = subprocess.run([PROGRAM, "-c", path, "-1"], capture_output=True, text=True, check=False)
         assert run.stderr == ("glb-healthcheck: error: /etc/glb/forwarding_table.json: cannot be opened: "
