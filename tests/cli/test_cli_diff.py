@@ -373,7 +373,8 @@ def test_removing_a_drained_proxy_breaks_the_rows_that_still_reach_it(tmp_path, 
         name = "draining" if state == "d" else "active down"
         text = run("diff", old, new, "--max-broken", "5", code=BROKEN).stdout
         assert f"  192.168.50.2 ({name}): {owned} rows still reach it, but not in NEW\n" in text
-        assert f"  {found['at_risk_rows']} other rows lose a later hop: only connections older than OLD can break\n" in text
+        old_file = "; OLD is a version 2 file, so diff cannot tell if it has previous states with such connections" if form[0] == "2" else ""
+        assert f" {found['at_risk_rows']} other rows lose a later hop: only connections older than OLD can break{old_file} " in " ".join(text.split())
 
 
 def test_without_a_seed_every_row_of_a_drained_proxy_counts(tmp_path):
