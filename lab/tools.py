@@ -23,7 +23,7 @@ PROGRAMS = {
 INSTALLED = not (TREE / "meson.build").exists()
 COMMAND = "glb-lab" if INSTALLED else "lab/lab"
 POLL_S = 0.02
-# Of a wait that normally takes a fraction of a second; the machine may be busy. The tests wait longer than a person would.
+# Limit of a wait that normally takes a fraction of a second. The machine may be busy, and tests wait longer than a person would.
 TIMEOUT_S = int(os.environ.get("GLB_LAB_TIMEOUT_S", 30))
 
 

@@ -62,7 +62,7 @@ static json_t *describe(const struct daemon *daemon)
 /* The last write of the status file. */
 static bool failed;
 
-/* Whether the status says that the VIP is withdrawn, and is not about to be announced. */
+/* Returns true if the status says that the VIP is withdrawn, and is not about to be announced. */
 static bool is_withdrawn(const struct daemon *daemon, const struct vip *vip)
 {
 	const char *reason;
