@@ -41,13 +41,19 @@ def batch(announcer, director):
     director.set_tables(("web", 1, VIPS))
 
 
+def wait_all(announcer):
+    """Waits until all are announced, and until glb-announce has confirmed it: what changes before makes the batch look bad."""
+    announcer.wait_announced(*NAMES)
+    announcer.wait_log(": announced: ", COUNT)
+
+
 def singles(announcer, verb):
     return [call for call in announcer.calls if call.startswith(verb)]
 
 
 def test_many_vips_need_two_runs_of_the_batch(announcer, director):
     with announcer:
-        announcer.wait_announced(*NAMES)
+        wait_all(announcer)
         director.fail()
         announcer.wait_announced()
         announcer.wait_rounds(director)
@@ -57,11 +63,11 @@ def test_many_vips_need_two_runs_of_the_batch(announcer, director):
 
 def test_stop_and_release_use_the_batch(announcer, director):
     with announcer:
-        announcer.wait_announced(*NAMES)
+        wait_all(announcer)
         assert announcer.stop() == 0
     assert announcer.announced == [] and announcer.changes == ["batch"] * 2
     with announcer:
-        announcer.wait_announced(*NAMES)
+        wait_all(announcer)
         announcer.stop(signal.SIGKILL)
     assert announcer.call("release").stderr.count(": withdrawn: ") == COUNT
     assert announcer.announced == [] and announcer.changes == ["batch"] * 4
@@ -69,7 +75,7 @@ def test_stop_and_release_use_the_batch(announcer, director):
 
 def test_a_single_vip_gets_its_command(announcer, director):
     with announcer:
-        announcer.wait_announced(*NAMES)
+        wait_all(announcer)
         director.set_tables(("web", 1, VIPS[1:]))
         announcer.wait_announced(*NAMES[1:])
         assert announcer.changes == ["batch", f"disable {NAMES[0]}"]
@@ -91,7 +97,7 @@ def test_error_of_a_vip_is_its_own_and_the_others_are_set(announcer, director):
 
 def test_release_names_the_vip_that_the_batch_and_its_command_leave(announcer, director):
     with announcer:
-        announcer.wait_announced(*NAMES)
+        wait_all(announcer)
         announcer.wait_rounds(director)
         announcer.stop(signal.SIGKILL)
     text = announcer.daemon.read_text()
@@ -107,7 +113,7 @@ def test_release_names_the_vip_that_the_batch_and_its_command_leave(announcer, d
     ("", f"case $line in *{NAMES[50]}) exit 0; esac"), ("", f"case $line in *{NAMES[50]}) kill -9 $$; esac")))
 def test_batch_that_ends_early_leaves_the_rest_to_the_commands(announcer, director, start, each):
     with announcer:
-        announcer.wait_announced(*NAMES)
+        wait_all(announcer)
         assert not singles(announcer, "enable")
         write_batch(announcer, start, each)
         director.fail()
@@ -119,7 +125,7 @@ def test_batch_that_ends_early_leaves_the_rest_to_the_commands(announcer, direct
 def test_batch_that_hangs_is_killed_and_the_vips_go_one_by_one(announcer, director, each):
     announcer.write_driver(BATCH.replace("{timeout_ms}", "2000"))
     with announcer:
-        announcer.wait_announced(*NAMES)
+        wait_all(announcer)
         write_batch(announcer, each=each)
         director.fail()
         announcer.wait_announced()
@@ -129,7 +135,7 @@ def test_batch_that_hangs_is_killed_and_the_vips_go_one_by_one(announcer, direct
 
 def test_missing_batch_leaves_all_to_the_commands(announcer, director):
     with announcer:
-        announcer.wait_announced(*NAMES)
+        wait_all(announcer)
         (announcer.folder / "batch").unlink()
         assert announcer.stop() == 0
     assert announcer.announced == [] and len(singles(announcer, "disable")) == COUNT
@@ -149,7 +155,7 @@ def test_check_that_overlooks_the_vips_is_not_trusted(announcer, director):
     """What prints nothing would make each batch look well done."""
     announcer.configure(reassert_ms=60000)
     with announcer:
-        announcer.wait_announced(*NAMES)
+        wait_all(announcer)
         announcer.daemon.write_text(announcer.daemon.read_text().replace("Static master4", "static master4"))
         write_batch(announcer, "exit 0")
         assert announcer.stop() == 0
@@ -158,9 +164,9 @@ def test_check_that_overlooks_the_vips_is_not_trusted(announcer, director):
 
 def test_routing_daemon_that_lost_all_is_told_in_one_run(announcer, director):
     with announcer:
-        announcer.wait_announced(*NAMES)
+        wait_all(announcer)
         for path in (announcer.folder / "on").iterdir():
             path.unlink()
-        announcer.wait_announced(*NAMES)
+        wait_all(announcer)
         assert set(announcer.changes) <= {"batch", *(f"enable {name}" for name in NAMES)}
         assert announcer.changes.count("batch") >= 2
