@@ -78,7 +78,7 @@ class Proxy:
         result = self.host.run(*prefix, self.program, "check", interface, "--json", *file, *options, check=False,
                                env={**os.environ, **(env or {})})
         assert result.stderr == ""
-        report = json.loads(result.stdout)
+        report = self.report = json.loads(result.stdout)
         check_output("redirect check", report)
         levels = [finding["level"] for finding in report["findings"]]
         assert result.returncode == max(map(["ok", "warn", "fail"].index, levels))
@@ -236,16 +236,21 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_a_fault_has_exactly_its_finding(proxy, fault):
-    options = ("--vip", ",".join(fault.vips))
+def plant(proxy, fault):
+    """Returns the findings that are not ok."""
     if fault.attach is not None:
         proxy.attach(*fault.attach)
     if callable(fault.plant):
         fault.plant(proxy)
     else:
         proxy.shell(fault.plant)
-    findings = proxy.check(*options)
+    return proxy.check("--vip", ",".join(fault.vips))
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_has_exactly_its_finding(proxy, fault):
+    options = ("--vip", ",".join(fault.vips))
+    findings = plant(proxy, fault)
     assert {(each["level"], each["check"]) for each in findings} == {(fault.level, fault.check)}, findings
     objects = [fault.object] if fault.object is not None else list(fault.vips)
     assert [each["object"] for each in findings] == objects, findings

@@ -17,7 +17,7 @@ from support.browser import words
 
 EXPECTED = Path(__file__).parent / "expected"
 FILES = {
-    "doctor.findings", "fleet.findings",
+    "doctor.findings", "fleet.findings", "proxy.findings",
     "announce.conf.errors", "bifurcate.conf.errors", "director.conf.errors", "driver.conf.errors", "forwarding-table.json.errors",
     "healthcheck.conf.errors", "redirect.conf.errors",
     "glb-announce.help", "glb-announce.output",

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What glb-director-cli doctor says about a healthy host, and about each fault of a host and of a fleet that its tests plant."""
+"""What doctor and glb-redirect check say about a healthy host, and about each fault of a host, a fleet and a proxy that their tests plant."""
 
 import contextlib
+import os
 import re
 
+import pytest
 import test_cli_doctor
 import test_cli_fleet
+import test_preflight
 from golden import check, once, sections
+
+from support.tree import REDIRECT
 
 
 def text(findings):
@@ -42,3 +47,20 @@ def test_fleet():
         # The ports are of the machine, and so is the order of hosts.
         found[name] = once(re.sub(r"127\.0\.0\.1:\d+", "HOST", "\n".join(lines)))
     check("fleet.findings", sections(found))
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="network namespaces need root")
+def test_proxy(tmp_path):
+    found = {}
+    healthy = test_preflight.Fault("a healthy proxy", "true", "ok", "", "", "")
+    for fault in [healthy, *test_preflight.FAULTS]:
+        folder = tmp_path / str(len(found))
+        folder.mkdir()
+        with contextlib.ExitStack() as stack:
+            proxy = test_preflight.Proxy(str(REDIRECT), stack, folder)
+            wrong = test_preflight.plant(proxy, fault)
+            lines = text(wrong if found else proxy.report["findings"]).replace(str(folder), "FOLDER")
+        # These depend on the kernel.
+        lines = re.sub(r"(?m)^(ok (?:kernel|transmit|interface): ).*", r"\1...", lines)
+        found[fault.name] = re.sub(r"\bid \d+", "id #", lines)
+    check("proxy.findings", sections(found))
