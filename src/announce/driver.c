@@ -8,20 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "announce/run.h"
 #include "common/text.h"
+#include "conf/conf_argv.h"
+#include "program/child.h"
 
 #define OUTPUT_MAX       1024 /* of a command that sets */
 #define CHECK_OUTPUT_MAX (4 << 20)
-
-static void free_arguments(char **arguments)
-{
-	for (char **argument = arguments; argument && *argument; argument++)
-		free(*argument);
-	free(arguments);
-}
 
 static char **expand(char *const *arguments, const struct netprefix *prefix)
 {
@@ -35,7 +30,7 @@ static char **expand(char *const *arguments, const struct netprefix *prefix)
 		expanded[i] = driver_conf_expand(arguments[i], prefix, DRIVER_PLAIN);
 		if (expanded[i])
 			continue;
-		free_arguments(expanded);
+		conf_argv_free(expanded);
 		return NULL;
 	}
 	return expanded;
@@ -51,6 +46,51 @@ static const char *last_line(char *output)
 		output[--size] = '\0';
 	line = strrchr(output, '\n');
 	return line ? line + 1 : output;
+}
+
+struct printed {
+	char *text;
+	size_t size, used;
+};
+
+/* Drops the rest of a long output, so that the program does not wait for a reader. */
+static bool take(void *data, const char *bytes, size_t size)
+{
+	struct printed *printed = data;
+	size_t room = printed->size - 1 - printed->used;
+
+	memcpy(printed->text + printed->used, bytes, size < room ? size : room);
+	printed->used += size < room ? size : room;
+	return true;
+}
+
+/*
+ * Runs a program of the driver file with `input` (NULL: nothing) on stdin. output: what it printed, cut to the size,
+ * with NUL at the end. Returns its exit code; 128 and the number of the signal that killed it; or -errno: it could not
+ * be started, or -ETIMEDOUT. Blocks at most for the timeout and a second.
+ */
+static int run_program(char *const argv[], const char *input, unsigned timeout_ms, char *output, size_t size)
+{
+	const struct child_plan plan = {.run = child_run_program, .data = argv, .input = input};
+	struct printed printed = {.text = output, .size = size};
+	struct child_failure failure;
+	struct child child;
+	int error, status;
+
+	/* Processes that did not end in time after they were killed. */
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+	error = child_start(&child, &plan);
+	if (!error) {
+		error = child_wait(&child, timeout_ms, take, &printed, &status);
+		if (child_failed(&child, &failure))
+			printed.used = (size_t)snprintf(output, size, "it %s", failure.text);
+		child_close(&child);
+	}
+	output[printed.used] = '\0';
+	if (error)
+		return error;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 /* Runs the command, and explains a failure. Returns what run_program() returns. */
@@ -134,7 +174,7 @@ static bool set_by_command(
 		code = driver_run(argv, NULL, conf->timeout_ms, output, sizeof(output), error);
 	else
 		snprintf(error, DRIVER_ERROR_MAX, "out of memory");
-	free_arguments(argv);
+	conf_argv_free(argv);
 	return code == 0 || (code > 0 && !announce && is_known_withdrawn(conf, prefix));
 }
 

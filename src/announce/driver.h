@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tells the routing daemon to announce or withdraw a prefix, as the driver file says. Blocks as run_program() does. One
+/* Tells the routing daemon to announce or withdraw a prefix, as the driver file says. Blocks while programs run. One
  * thread. */
 #ifndef GLB_ANNOUNCE_DRIVER_H
 #define GLB_ANNOUNCE_DRIVER_H

@@ -1,50 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "conf/conf_argv.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "common/file/executable.h"
 
 #define ARGUMENTS_MAX 64
-
-/* Returns true if every user may replace the files in the folder of this path. */
-static bool is_in_open_folder(const char *path)
-{
-	char folder[PATH_MAX], *end;
-	struct stat found;
-
-	snprintf(folder, sizeof(folder), "%s", path);
-	end = strrchr(folder, '/');
-	if (!end)
-		return true;
-	end[end == folder] = '\0';
-	return stat(folder, &found) < 0 || ((found.st_mode & S_IWOTH) && !(found.st_mode & S_ISVTX));
-}
-
-const char *conf_argv_fault(const char *path, char buf[CONF_ARGV_FAULT_MAX])
-{
-	char real[PATH_MAX];
-	struct stat file;
-
-	if (path[0] != '/')
-		return "is not a full path, which begins with '/'";
-	if (!realpath(path, real) || stat(real, &file) < 0 || faccessat(AT_FDCWD, real, X_OK, AT_EACCESS) < 0) {
-		snprintf(buf, CONF_ARGV_FAULT_MAX, "cannot be run: %s", strerror(errno));
-		return buf;
-	}
-	if (!S_ISREG(file.st_mode))
-		return "cannot be run: it is not a file";
-	if (file.st_mode & S_IWOTH)
-		return "can be changed by every user: chmod o-w";
-	if (is_in_open_folder(path) || is_in_open_folder(real))
-		return "can be replaced by every user: chmod o-w its folder";
-	return NULL;
-}
 
 /* Returns the size of a text like "{host}" at the start of `text`, or 0. Somebody expects such a text to be
  * replaced. */
@@ -91,12 +54,12 @@ static void read_argument(
 	struct conf_reader *reader, const config_setting_t *at, const struct conf_argv_place *places, char **argument)
 {
 	const char *text = config_setting_get_string(at), *fault;
-	char value[CONF_VALUE_MAX], buf[CONF_ARGV_FAULT_MAX];
+	char value[CONF_VALUE_MAX], buf[EXECUTABLE_FAULT_MAX];
 	bool first = config_setting_index(at) == 0;
 
 	if (!text)
 		conf_error(reader, at, NULL, "%s is not a string", conf_value(at, CONFIG_TYPE_STRING, value));
-	else if (first && (fault = conf_argv_fault(text, buf)))
+	else if (first && (fault = executable_fault(text, buf)))
 		conf_error(reader, at, NULL, "%s %s", conf_value(at, CONFIG_TYPE_STRING, value), fault);
 	else if (conf_argv_check_places(reader, at, places) && !(*argument = strdup(text)))
 		conf_error(reader, at, NULL, "out of memory");

@@ -27,9 +27,4 @@ void conf_argv_free(char **arguments);
 /* Adds an error if the text has a "{place}" that is not one of `places`. Returns whether it has none. */
 bool conf_argv_check_places(struct conf_reader *reader, const config_setting_t *at, const struct conf_argv_place *places);
 
-#define CONF_ARGV_FAULT_MAX 192
-
-/* Returns NULL if the program can be run and only its owner and group can change it; else why not, in buf. */
-const char *conf_argv_fault(const char *path, char buf[CONF_ARGV_FAULT_MAX]);
-
 #endif

@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "healthcheck/checks/check_command.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/text.h"
 #include "conf/conf_argv.h"
 #include "program/child.h"
 #include "healthcheck/config/conf_command.h"
-
-/* The child process reports this: why it cannot run the program. */
-#define FAILURE_FD (STDERR_FILENO + 1)
 
 /* One child process. It belongs to its probe; after the probe has ended, to the list of processes that are left. */
 struct run {
@@ -26,11 +19,9 @@ struct run {
 	struct probe *probe;
 	const struct conf_command *command;
 	struct netaddr addr;
-	pid_t pid;
-	ev_child child;
+	struct child child; /* pid 0: it has ended */
+	ev_child exit;
 	ev_io io;
-	/* Read ends of pipes; -1: closed. The child writes to `failure` only if the program cannot be run. */
-	int output, failure;
 	/* Bytes that the program wrote. */
 	size_t size;
 	/* The first line of the output is complete. */
@@ -45,22 +36,11 @@ struct commands {
 	unsigned left_count;
 };
 
-static void close_pipe(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
-static void close_output(struct run *run)
-{
-	ev_io_stop(run->commands->loop, &run->io);
-	close_pipe(&run->output);
-}
-
 /* Plugins of Nagios print performance data after a '|'. */
-static void take(struct run *run, const char *bytes, size_t size)
+static bool take(void *data, const char *bytes, size_t size)
 {
+	struct run *run = data;
+
 	run->size += size;
 	for (size_t i = 0; i < size && !run->line_done; i++) {
 		if (bytes[i] == '\n' || bytes[i] == '|' || run->line_size == sizeof(run->line) - 1)
@@ -68,34 +48,26 @@ static void take(struct run *run, const char *bytes, size_t size)
 		else
 			run->line[run->line_size++] = (unsigned char)bytes[i] < ' ' ? ' ' : bytes[i];
 	}
+	return run->size <= COMMAND_OUTPUT_MAX;
 }
 
-/* Reads what there is, but no more than the limit. */
-static void read_output(struct run *run)
+/* Returns false if the program wrote too much, which ends the probe. */
+static bool read_output(struct run *run)
 {
-	char bytes[4096];
-	ssize_t size;
+	int more = child_read(&run->child, take, run);
 
-	while (run->output >= 0 && run->size <= COMMAND_OUTPUT_MAX) {
-		size = read(run->output, bytes, sizeof(bytes));
-		if (size > 0)
-			take(run, bytes, (size_t)size);
-		else if (size == 0 || (errno != EAGAIN && errno != EINTR))
-			close_output(run);
-		else
-			return;
-	}
+	if (more <= 0)
+		ev_io_stop(run->commands->loop, &run->io);
+	if (more < 0)
+		probe_end(run->probe, CHECK_BAD_EXIT, "the command wrote more than %d bytes", COMMAND_OUTPUT_MAX);
+	return more >= 0;
 }
 
 static void on_output(struct ev_loop *loop, ev_io *io, int events)
 {
-	struct run *run = io->data;
-
 	(void)loop;
 	(void)events;
-	read_output(run);
-	if (run->size > COMMAND_OUTPUT_MAX)
-		probe_end(run->probe, CHECK_BAD_EXIT, "the command wrote more than %d bytes", COMMAND_OUTPUT_MAX);
+	read_output(io->data);
 }
 
 static void end(struct run *run, enum check_result result, const char *how)
@@ -111,22 +83,21 @@ static void end(struct run *run, enum check_result result, const char *how)
 
 static void judge(struct run *run, int status)
 {
-	char how[PROBE_REASON_MAX];
-	ssize_t size = read(run->failure, how, sizeof(how) - 1);
+	struct child_failure failure;
+	char how[CHILD_END_MAX];
 
-	if (size > 0) {
-		how[size] = '\0';
-		probe_end(run->probe, CHECK_NOT_RUN, "the program %s", how);
+	if (child_failed(&run->child, &failure)) {
+		probe_end(run->probe, CHECK_NOT_RUN, "the program %s", failure.text);
 		return;
 	}
+	child_describe_end(status, how);
 	if (WIFSIGNALED(status)) {
-		snprintf(how, sizeof(how), "killed by signal %d", WTERMSIG(status));
 		end(run, CHECK_BAD_EXIT, how);
 		return;
 	}
 	switch (WEXITSTATUS(status)) {
 	case 0:
-		end(run, CHECK_PASSED, run->line_size ? "" : "exit code 0");
+		end(run, CHECK_PASSED, run->line_size ? "" : how);
 		break;
 	case 1:
 		end(run, CHECK_PASSED, "warning");
@@ -138,16 +109,20 @@ static void judge(struct run *run, int status)
 		end(run, CHECK_NOT_RUN, "unknown");
 		break;
 	default:
-		snprintf(how, sizeof(how), "exit code %d", WEXITSTATUS(status));
 		end(run, CHECK_BAD_EXIT, how);
 	}
 }
 
+static void close_pipes(struct run *run)
+{
+	ev_io_stop(run->commands->loop, &run->io);
+	child_close(&run->child);
+}
+
 static void free_run(struct run *run)
 {
-	ev_child_stop(run->commands->loop, &run->child);
-	close_output(run);
-	close_pipe(&run->failure);
+	ev_child_stop(run->commands->loop, &run->exit);
+	close_pipes(run);
 	free(run);
 }
 
@@ -170,22 +145,16 @@ static void on_exit_of_child(struct ev_loop *loop, ev_child *child, int events)
 	(void)events;
 	/* The processes that it started in its group must end, too. The kernel gives the number of a group to no other
 	 * process until the group is empty. */
-	kill(-run->pid, SIGKILL);
-	run->pid = 0;
-	if (!run->probe) {
-		forget(run);
-		return;
-	}
+	kill(-run->child.pid, SIGKILL);
+	run->child.pid = 0;
 	/* Does not wait for the end of the output: a process in another group may hold the pipe. */
-	read_output(run);
-	if (run->size > COMMAND_OUTPUT_MAX)
-		probe_end(run->probe, CHECK_BAD_EXIT, "the command wrote more than %d bytes", COMMAND_OUTPUT_MAX);
-	else
+	if (!run->probe)
+		forget(run);
+	else if (read_output(run))
 		judge(run, child->rstatus);
 }
 
-/* Returns the arguments with the proxy's address in place of {ip}; NULL: out of memory. The child does not
- * free them. */
+/* Returns the arguments with the proxy's address in place of {ip}; NULL: out of memory. */
 static char **arguments_of(const struct conf_command *command, const struct netaddr *addr)
 {
 	char ip[NETADDR_TEXT_MAX], **arguments;
@@ -200,66 +169,16 @@ static char **arguments_of(const struct conf_command *command, const struct neta
 		size_t size;
 		FILE *to = open_memstream(&arguments[i], &size);
 
-		if (!to)
-			return NULL;
-		for (; (place = strstr(from, CONF_COMMAND_IP)); from = place + strlen(CONF_COMMAND_IP))
+		for (; to && (place = strstr(from, CONF_COMMAND_IP)); from = place + strlen(CONF_COMMAND_IP))
 			fprintf(to, "%.*s%s", (int)(place - from), from, ip);
-		fputs(from, to);
-		if (fclose(to) != 0)
+		if (to)
+			fputs(from, to);
+		if (!to || fclose(to) != 0) {
+			conf_argv_free(arguments);
 			return NULL;
+		}
 	}
 	return arguments;
-}
-
-/* The program gets the limits and the working folder of the daemon, but not its environment. */
-static _Noreturn void be_child(const struct run *run, int output, int failure)
-{
-	static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-		    locale[] = "LC_ALL=C.UTF-8";
-	char *environment[] = {path, locale, NULL}, buf[CONF_ARGV_FAULT_MAX];
-	const char *program = run->command->arguments[0], *fault;
-	char **arguments;
-
-	/* The program ends with the daemon. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	/* dup2() would close a pipe that has one of the lower numbers. */
-	failure = fcntl(failure, F_DUPFD_CLOEXEC, FAILURE_FD + 2);
-	output = fcntl(output, F_DUPFD_CLOEXEC, FAILURE_FD + 2);
-	dup3(failure, FAILURE_FD, O_CLOEXEC);
-	child_prepare(-1, output, FAILURE_FD + 1);
-	fault = conf_argv_fault(program, buf);
-	arguments = fault ? NULL : arguments_of(run->command, &run->addr);
-	if (arguments) {
-		execve(program, arguments, environment);
-		snprintf(buf, sizeof(buf), "cannot be run: %s", strerror(errno));
-		fault = buf;
-	}
-	if (!fault)
-		fault = "cannot be run: out of memory";
-	if (write(FAILURE_FD, fault, strlen(fault)) < 0)
-		_exit(126);
-	_exit(127);
-}
-
-/* Returns 0 or -errno. */
-static int spawn(struct run *run)
-{
-	int output[2] = {-1, -1}, failure[2] = {-1, -1}, error = 0;
-
-	if (pipe2(output, O_CLOEXEC) < 0 || pipe2(failure, O_CLOEXEC) < 0 || (run->pid = fork()) < 0)
-		error = -errno;
-	if (run->pid == 0 && !error)
-		be_child(run, output[1], failure[1]);
-	close_pipe(&output[1]);
-	close_pipe(&failure[1]);
-	run->output = output[0];
-	run->failure = failure[0];
-	if (error)
-		return error;
-	setpgid(run->pid, run->pid); /* parent and child both do this, whichever runs first */
-	fcntl(run->output, F_SETFL, O_NONBLOCK);
-	fcntl(run->failure, F_SETFL, O_NONBLOCK);
-	return 0;
 }
 
 /* Returns the process of an earlier run of the same check that was killed and has not ended; 0: none. */
@@ -267,7 +186,7 @@ static pid_t left_by(const struct commands *commands, const struct check_spec *s
 {
 	for (const struct run *run = commands->left; run; run = run->next)
 		if (run->command == spec->command && netaddr_compare(&run->addr, &spec->addr) == 0)
-			return run->pid;
+			return run->child.pid;
 	return 0;
 }
 
@@ -275,6 +194,8 @@ static void start(struct probe *probe)
 {
 	struct commands *commands = probe->env->commands;
 	pid_t left = left_by(commands, probe->spec);
+	struct child_plan plan = {.run = child_run_program};
+	char **arguments;
 	struct run *run;
 	int error;
 
@@ -288,26 +209,29 @@ static void start(struct probe *probe)
 		return;
 	}
 	run = calloc(1, sizeof(*run));
-	if (!run) {
+	plan.data = arguments = arguments_of(probe->spec->command, &probe->spec->addr);
+	if (!run || !arguments) {
+		free(run);
+		conf_argv_free(arguments);
 		probe_end(probe, CHECK_NOT_RUN, "out of memory");
 		return;
 	}
 	*run = (struct run){
 		.commands = commands, .probe = probe, .command = probe->spec->command, .addr = probe->spec->addr};
 	ev_io_init(&run->io, on_output, -1, EV_READ);
-	ev_child_init(&run->child, on_exit_of_child, 0, 0);
-	run->io.data = run->child.data = run;
+	ev_child_init(&run->exit, on_exit_of_child, 0, 0);
+	run->io.data = run->exit.data = run;
+	error = child_start(&run->child, &plan);
+	conf_argv_free(arguments);
 	probe->state = run;
-	error = spawn(run);
 	if (error) {
-		run->pid = 0;
 		probe_end(probe, CHECK_NOT_RUN, "cannot start a process: %s", strerror(-error));
 		return;
 	}
-	ev_io_set(&run->io, run->output, EV_READ);
+	ev_io_set(&run->io, run->child.output, EV_READ);
 	ev_io_start(commands->loop, &run->io);
-	ev_child_set(&run->child, run->pid, 0);
-	ev_child_start(commands->loop, &run->child);
+	ev_child_set(&run->exit, run->child.pid, 0);
+	ev_child_start(commands->loop, &run->exit);
 }
 
 static void stop(struct probe *probe)
@@ -318,13 +242,12 @@ static void stop(struct probe *probe)
 	if (!run)
 		return;
 	run->probe = NULL;
-	if (!run->pid) {
+	if (!run->child.pid) {
 		free_run(run);
 		return;
 	}
-	kill(-run->pid, SIGKILL);
-	close_output(run);
-	close_pipe(&run->failure);
+	kill(-run->child.pid, SIGKILL);
+	close_pipes(run);
 	run->next = run->commands->left;
 	run->commands->left = run;
 	run->commands->left_count++;
@@ -344,7 +267,7 @@ struct commands *check_command_open(struct ev_loop *loop, struct faults *faults)
 void check_command_close(struct commands *commands)
 {
 	while (commands && commands->left) {
-		kill(-commands->left->pid, SIGKILL);
+		kill(-commands->left->child.pid, SIGKILL);
 		forget(commands->left);
 	}
 	free(commands);

@@ -1,33 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "healthcheck/publish/director.h"
 
-#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "program/child.h"
 #include "program/output_of.h"
 #include "program/telemetry_socket.h"
 
 #define DIGEST      "digest "
 #define PATIENCE_MS 2000
 
+/* The output belongs to the reload hook's, which is logged. */
+static bool take(void *data, const char *bytes, size_t size)
+{
+	(void)data;
+	return fwrite(bytes, 1, size, stderr) == size;
+}
+
 int director_run(const char *const argv[])
 {
-	pid_t pid = fork();
-	int status;
+	const struct child_plan plan = {.run = child_run_tool, .data = argv};
+	struct child_failure failure;
+	struct child child;
+	int status, error = child_start(&child, &plan);
 
-	if (pid == 0) {
-		dup2(STDERR_FILENO, STDOUT_FILENO);
-		execvp(argv[0], (char *const *)argv);
-		fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
-		_exit(127);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+	if (error)
 		return 127;
-	return WEXITSTATUS(status);
+	error = child_wait(&child, UINT_MAX, take, NULL, &status); /* the daemon limits the time */
+	if (child_failed(&child, &failure))
+		fprintf(stderr, "%s: %s\n", argv[0], strerror(failure.error));
+	child_close(&child);
+	return error || !WIFEXITED(status) ? 127 : WEXITSTATUS(status);
 }
 
 bool director_of_unit(const char *unit, struct director_table *table)

@@ -2,7 +2,6 @@
 #include "healthcheck/publish/reload_hook.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -11,13 +10,11 @@
 #include <string.h>
 #include <time.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/file/file.h"
 #include "common/text.h"
 #include "health/damper.h"
 #include "healthcheck/publish/reload_hook_child.h"
-#include "program/child.h"
 #include "program/log.h"
 
 const char *reload_hook_state_name(enum reload_hook_state state)
@@ -67,34 +64,28 @@ static void log_output(struct reload_hook *hook)
 
 static void close_output(struct reload_hook *hook)
 {
-	if (hook->output < 0)
-		return;
 	ev_io_stop(hook->loop, &hook->io);
-	close(hook->output);
-	hook->output = -1;
+	child_close(&hook->child);
 	log_output(hook);
+}
+
+static bool take(void *data, const char *bytes, size_t size)
+{
+	struct reload_hook *hook = data;
+
+	for (size_t i = 0; i < size; i++) {
+		if (bytes[i] == '\n' || hook->line_size == sizeof(hook->line))
+			log_output(hook);
+		if (bytes[i] != '\n')
+			hook->line[hook->line_size++] = (unsigned char)bytes[i] < ' ' ? ' ' : bytes[i];
+	}
+	return true;
 }
 
 static void read_output(struct reload_hook *hook)
 {
-	char bytes[4096];
-	ssize_t size;
-
-	for (int round = 0; hook->output >= 0 && round < 16; round++) {
-		size = read(hook->output, bytes, sizeof(bytes));
-		if (size < 0 && (errno == EAGAIN || errno == EINTR))
-			return;
-		if (size <= 0) {
-			close_output(hook);
-			return;
-		}
-		for (ssize_t i = 0; i < size; i++) {
-			if (bytes[i] == '\n' || hook->line_size == sizeof(hook->line))
-				log_output(hook);
-			if (bytes[i] != '\n')
-				hook->line[hook->line_size++] = (unsigned char)bytes[i] < ' ' ? ' ' : bytes[i];
-		}
-	}
+	if (child_read(&hook->child, take, hook) == 0)
+		close_output(hook);
 }
 
 static void on_output(struct ev_loop *loop, ev_io *io, int events)
@@ -157,9 +148,9 @@ static void reload_hook_run(struct reload_hook *hook);
 /* Closes what belongs to the child's run. */
 static void end_run(struct reload_hook *hook)
 {
-	ev_child_stop(hook->loop, &hook->child);
+	ev_child_stop(hook->loop, &hook->exit);
 	ev_timer_stop(hook->loop, &hook->timeout);
-	hook->pid = 0;
+	hook->child.pid = 0;
 	hook->killed = false;
 	/* Read the rest of the output, but do not wait for end of file: a grandchild may keep the pipe open. */
 	read_output(hook);
@@ -177,10 +168,12 @@ static void succeed_with(struct reload_hook *hook, enum reload_hook_director dir
 
 /* The exit codes of our own child say what the director told. Those of reload_command mean nothing but success or
  * failure. */
-static void end_with_code(struct reload_hook *hook, int code)
+static void end_with_status(struct reload_hook *hook, int status)
 {
 	const struct conf *conf = hook->conf;
 	bool notified = !conf->reload_command && conf->reload_notify;
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	char how[CHILD_END_MAX];
 
 	if (code == 0) {
 		succeed_with(hook, notified ? RELOAD_HOOK_DIRECTOR_CURRENT : RELOAD_HOOK_DIRECTOR_NONE);
@@ -190,22 +183,19 @@ static void end_with_code(struct reload_hook *hook, int code)
 		hook->director = RELOAD_HOOK_DIRECTOR_STALE;
 		fail(hook, "the director does not use the new table");
 	} else {
-		fail(hook, "exit code %d", code);
+		child_describe_end(status, how);
+		fail(hook, "%s", how);
 	}
 }
 
 static void on_exit_of_child(struct ev_loop *loop, ev_child *child, int events)
 {
 	struct reload_hook *hook = child->data;
-	int status = child->rstatus;
 
 	(void)loop;
 	(void)events;
 	end_run(hook);
-	if (WIFEXITED(status))
-		end_with_code(hook, WEXITSTATUS(status));
-	else
-		fail(hook, "killed by signal %d", WTERMSIG(status));
+	end_with_status(hook, child->rstatus);
 	if (hook->again)
 		reload_hook_run(hook);
 }
@@ -233,7 +223,7 @@ static struct reload_hook_orphan *free_orphan(struct reload_hook *hook)
 static void abandon(struct reload_hook *hook)
 {
 	struct reload_hook_orphan *orphan = free_orphan(hook);
-	pid_t pid = hook->pid;
+	pid_t pid = hook->child.pid;
 
 	end_run(hook);
 	ev_child_set(&orphan->child, pid, 0);
@@ -254,7 +244,7 @@ static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
 		return;
 	}
 	log_error("%s: still running after %u ms, killed", title(hook), hook->conf->reload_timeout_ms);
-	kill(-hook->pid, SIGKILL);
+	kill(-hook->child.pid, SIGKILL);
 	hook->killed = true;
 	ev_timer_set(timer, hook->grace_ms / 1e3, 0);
 	ev_timer_start(loop, timer);
@@ -267,15 +257,10 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 	reload_hook_run(timer->data);
 }
 
-static _Noreturn void be_child(const struct conf *conf, int output)
-{
-	child_prepare(-1, output, STDERR_FILENO + 1);
-	reload_hook_child_run(conf);
-}
-
 static void reload_hook_run(struct reload_hook *hook)
 {
-	int pipes[2];
+	const struct child_plan plan = {.run = reload_hook_child_run, .data = hook->conf};
+	int error;
 
 	ev_timer_stop(hook->loop, &hook->retry);
 	hook->again = false;
@@ -286,28 +271,16 @@ static void reload_hook_run(struct reload_hook *hook)
 		fail(hook, "%d earlier processes do not end although they were killed", RELOAD_HOOK_ORPHANS);
 		return;
 	}
-	if (pipe2(pipes, O_CLOEXEC) < 0) {
-		fail(hook, "cannot create a pipe: %s", strerror(errno));
+	error = child_start(&hook->child, &plan);
+	if (error) {
+		fail(hook, "cannot start a process: %s", strerror(-error));
 		return;
 	}
-	hook->pid = fork();
-	if (hook->pid == 0)
-		be_child(hook->conf, pipes[1]);
-	close(pipes[1]);
-	if (hook->pid < 0) {
-		close(pipes[0]);
-		hook->pid = 0;
-		fail(hook, "cannot start a process: %s", strerror(errno));
-		return;
-	}
-	setpgid(hook->pid, hook->pid); /* parent and child both do this, whichever runs first */
 	hook->state = RELOAD_HOOK_RUNNING;
-	hook->output = pipes[0];
-	fcntl(hook->output, F_SETFL, O_NONBLOCK);
-	ev_io_set(&hook->io, hook->output, EV_READ);
+	ev_io_set(&hook->io, hook->child.output, EV_READ);
 	ev_io_start(hook->loop, &hook->io);
-	ev_child_set(&hook->child, hook->pid, 0);
-	ev_child_start(hook->loop, &hook->child);
+	ev_child_set(&hook->exit, hook->child.pid, 0);
+	ev_child_start(hook->loop, &hook->exit);
 	ev_timer_set(&hook->timeout, hook->conf->reload_timeout_ms / 1e3, 0);
 	ev_timer_start(hook->loop, &hook->timeout);
 }
@@ -316,10 +289,11 @@ static void reload_hook_run(struct reload_hook *hook)
 
 void reload_hook_open(struct reload_hook *hook, struct ev_loop *loop, const struct conf *conf)
 {
-	*hook = (struct reload_hook){.loop = loop, .conf = conf, .output = -1, .grace_ms = GRACE_MS};
+	*hook = (struct reload_hook){
+		.loop = loop, .conf = conf, .child = {.output = -1, .failure = -1}, .grace_ms = GRACE_MS};
 	hook->state = conf->reload_command || conf->reload_build ? RELOAD_HOOK_IDLE : RELOAD_HOOK_NONE;
 	ev_io_init(&hook->io, on_output, -1, EV_READ);
-	ev_child_init(&hook->child, on_exit_of_child, 0, 0);
+	ev_child_init(&hook->exit, on_exit_of_child, 0, 0);
 	ev_timer_init(&hook->timeout, on_timeout, 0, 0);
 	ev_timer_init(&hook->retry, on_retry, 0, 0);
 	for (int i = 0; i < RELOAD_HOOK_ORPHANS; i++) {
@@ -327,7 +301,7 @@ void reload_hook_open(struct reload_hook *hook, struct ev_loop *loop, const stru
 		hook->orphans[i].child.data = &hook->orphans[i];
 		hook->orphans[i].hook = hook;
 	}
-	hook->io.data = hook->child.data = hook->timeout.data = hook->retry.data = hook;
+	hook->io.data = hook->exit.data = hook->timeout.data = hook->retry.data = hook;
 }
 
 void reload_hook_request(struct reload_hook *hook)
@@ -342,11 +316,11 @@ void reload_hook_close(struct reload_hook *hook)
 {
 	if (!hook->loop)
 		return;
-	if (hook->pid > 0)
-		kill(-hook->pid, SIGKILL);
+	if (hook->child.pid > 0)
+		kill(-hook->child.pid, SIGKILL);
 	for (int i = 0; i < RELOAD_HOOK_ORPHANS; i++)
 		ev_child_stop(hook->loop, &hook->orphans[i].child);
-	ev_child_stop(hook->loop, &hook->child);
+	ev_child_stop(hook->loop, &hook->exit);
 	ev_timer_stop(hook->loop, &hook->timeout);
 	ev_timer_stop(hook->loop, &hook->retry);
 	close_output(hook);

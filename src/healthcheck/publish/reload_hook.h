@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "healthcheck/config/conf.h"
+#include "program/child.h"
 
 enum reload_hook_state {
 	RELOAD_HOOK_NONE, /* not configured */
@@ -51,14 +52,11 @@ struct reload_hook {
 	struct stat built;
 	/* Requested while it ran: run it once more. */
 	bool again;
-	/* The child process; 0: none. */
-	pid_t pid;
+	struct child child; /* pid 0: none */
 	/* It was killed, and gets grace_ms to end. */
 	bool killed;
 	unsigned grace_ms;
 	struct reload_hook_orphan orphans[RELOAD_HOOK_ORPHANS];
-	/* Read end of the pipe from the child's stdout and stderr; -1: closed. */
-	int output;
 	/* Failed runs in a row. */
 	unsigned failures;
 	uint64_t runs, failed_runs;
@@ -73,7 +71,7 @@ struct reload_hook {
 	size_t line_size;
 	/* Lines of output in this run. */
 	unsigned lines;
-	ev_child child;
+	ev_child exit;
 	ev_io io;
 	ev_timer timeout, retry;
 };

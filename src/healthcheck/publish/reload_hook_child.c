@@ -151,8 +151,9 @@ static int reload_process(const struct conf *conf, const char *digest)
 	return RELOAD_HOOK_CHILD_UNVERIFIED;
 }
 
-_Noreturn void reload_hook_child_run(const struct conf *conf)
+void reload_hook_child_run(const void *data)
 {
+	const struct conf *conf = data;
 	char digest[DIRECTOR_DIGEST_SIZE];
 
 	if (conf->reload_command) {

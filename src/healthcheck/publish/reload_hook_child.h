@@ -15,8 +15,8 @@ enum {
 
 /*
  * Runs reload_command, or builds the table, notifies the director, and compares the table that it uses with the one
- * that was built. Writes errors to stderr. Ends the process.
+ * that was built. Writes errors to stderr. Ends the process. data: a struct conf.
  */
-_Noreturn void reload_hook_child_run(const struct conf *conf);
+void reload_hook_child_run(const void *data);
 
 #endif

@@ -80,7 +80,7 @@ static void test_number_of_children_that_cannot_be_killed_is_limited(void **stat
 	}
 	reload_hook_request(&hook);
 	assert_int_equal(hook.state, RELOAD_HOOK_FAILED);
-	assert_int_equal(hook.pid, 0);
+	assert_int_equal(hook.child.pid, 0);
 	assert_string_equal(hook.error, "4 earlier processes do not end although they were killed");
 	assert_true(ev_is_active(&hook.retry));
 	unkillable = false;

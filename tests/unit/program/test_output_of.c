@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -19,6 +20,8 @@
 
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+int __real_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
 int __real_kill(pid_t pid, int number);
 int __wrap_kill(pid_t pid, int number);
 
@@ -38,9 +41,14 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 	return error;
 }
 
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+	return __real_poll(fds, count, timeout_ms / (int)speed);
+}
+
 int __wrap_kill(pid_t pid, int number)
 {
-	killed = pid;
+	killed = -pid; /* its group */
 	return cannot_kill ? 0 : __real_kill(pid, number);
 }
 
@@ -105,13 +113,27 @@ static void test_a_program_that_is_missing(void **state)
 	assert_string_equal(output_of_reason(-ENOENT), "there is no such program");
 }
 
+static void test_a_program_that_cannot_be_executed(void **state)
+{
+	char *const words[] = {"/dev/null", NULL};
+
+	(void)state;
+	assert_int_equal(output_of(words, &text, &size), -EACCES);
+}
+
+static void test_a_program_does_not_wait_for_whoever_holds_its_output(void **state)
+{
+	(void)state;
+	assert_int_equal(run("sleep 600 & echo done"), 0);
+	assert_string_equal(text, "done\n");
+}
+
 static void test_a_program_that_a_signal_ends(void **state)
 {
 	(void)state;
 	assert_int_equal(run("echo half; kill -KILL $$"), -(OUTPUT_OF_SIGNAL + SIGKILL));
 	assert_null(text);
 	assert_string_equal(output_of_reason(-(OUTPUT_OF_SIGNAL + SIGKILL)), "signal 9 ended it (Killed)");
-	assert_int_equal(killed, 0);
 }
 
 static void test_a_program_that_prints_without_end_is_killed(void **state)
@@ -163,6 +185,8 @@ int main(void)
 		TEST(test_output_of_several_megabytes),
 		TEST(test_a_program_that_fails_says_more_on_stderr),
 		TEST(test_a_program_that_is_missing),
+		TEST(test_a_program_that_cannot_be_executed),
+		TEST(test_a_program_does_not_wait_for_whoever_holds_its_output),
 		TEST(test_a_program_that_a_signal_ends),
 		TEST(test_a_program_that_prints_without_end_is_killed),
 		TEST(test_a_program_that_does_not_end_is_killed),
