@@ -26,7 +26,8 @@ static bool is_known(const struct conf_argv_place *places, const char *text, siz
 	return false;
 }
 
-bool conf_argv_check_places(struct conf_reader *reader, const config_setting_t *at, const struct conf_argv_place *places)
+/* Returns false, with an error: the text has a "{place}" that is not one of `places`. */
+static bool check_places(struct conf_reader *reader, const config_setting_t *at, const struct conf_argv_place *places)
 {
 	char known[512] = "";
 
@@ -54,36 +55,41 @@ static void read_argument(
 	struct conf_reader *reader, const config_setting_t *at, const struct conf_argv_place *places, char **argument)
 {
 	const char *text = config_setting_get_string(at), *fault;
-	char value[CONF_VALUE_MAX], buf[EXECUTABLE_FAULT_MAX];
+	char buf[EXECUTABLE_FAULT_MAX];
 	bool first = config_setting_index(at) == 0;
 
 	if (!text)
-		conf_error(reader, at, NULL, "%s is not a string", conf_value(at, CONFIG_TYPE_STRING, value));
+		conf_wrong(reader, at, CONFIG_TYPE_STRING, "is not a string");
 	else if (first && (fault = executable_fault(text, buf)))
-		conf_error(reader, at, NULL, "%s %s", conf_value(at, CONFIG_TYPE_STRING, value), fault);
-	else if (conf_argv_check_places(reader, at, places) && !(*argument = strdup(text)))
+		conf_wrong(reader, at, CONFIG_TYPE_STRING, "%s", fault);
+	else if (check_places(reader, at, places) && !(*argument = strdup(text)))
 		conf_error(reader, at, NULL, "out of memory");
 }
 
-void conf_argv_read(
-	struct conf_reader *reader, const config_setting_t *at, const struct conf_argv_place *places, char ***arguments)
+void conf_argv_read(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
+	int count = conf_is_list(at) ? config_setting_length(at) : 0;
 	char **next;
-	int count = config_setting_is_array(at) || config_setting_is_list(at) ? config_setting_length(at) : 0;
 
 	if (count == 0 || count > ARGUMENTS_MAX) {
 		conf_error(reader, at, NULL, "is not a list of 1 to %d strings: [\"/full/path\", \"ARGUMENT\"]",
 			ARGUMENTS_MAX);
 		return;
 	}
-	*arguments = calloc((size_t)count + 1, sizeof(**arguments));
-	if (!*arguments)
-		conf_error(reader, at, NULL, "out of memory");
-	next = *arguments;
+	*(char ***)field = next = conf_allocate(reader, at, (unsigned)count, sizeof(*next));
 	for (int i = 0; next && i < count; i++) {
-		read_argument(reader, config_setting_get_elem(at, (unsigned)i), places, next);
+		read_argument(reader, config_setting_get_elem(at, (unsigned)i), key->places, next);
 		next += *next != NULL; /* conf_argv_free() ends at NULL */
 	}
+}
+
+void conf_argv_read_line(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	size_t errors = reader->faults->errors;
+
+	conf_read_string(reader, at, key, field);
+	if (reader->faults->errors == errors)
+		check_places(reader, at, key->places);
 }
 
 void conf_argv_free(char **arguments)

@@ -17,14 +17,14 @@ struct conf_argv_place {
 };
 
 /*
- * Reads the list into *arguments, which ends with NULL and belongs to the caller, with its strings. Adds an error if it
- * is no list of texts, names a program that cannot be run, or has a text like "{place}" that is not one of `places`.
+ * For `read` of a key: *field is a char **. Reads the list into it; it ends with NULL and belongs to the caller, with
+ * its strings. Adds an error if the setting is no list of texts, names a program that cannot be run, or has a text like
+ * "{place}" that is not one of key->places.
  */
-void conf_argv_read(struct conf_reader *reader, const config_setting_t *at, const struct conf_argv_place *places,
-	char ***arguments);
+void conf_argv_read(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 void conf_argv_free(char **arguments);
 
-/* Adds an error if the text has a "{place}" that is not one of `places`. Returns whether it has none. */
-bool conf_argv_check_places(struct conf_reader *reader, const config_setting_t *at, const struct conf_argv_place *places);
+/* Reads a text, as conf_read_string() does, in which the same texts are replaced. */
+void conf_argv_read_line(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 
 #endif

@@ -68,23 +68,26 @@ void conf_warn(struct conf_reader *reader, const config_setting_t *at, const cha
 	va_end(args);
 }
 
-const char *conf_value(const config_setting_t *at, int expected, char buf[CONF_VALUE_MAX])
+#define VALUE_MAX 64
+
+/* Returns a setting's value as text for messages, in buf or as a constant. Adds its type if that is not `expected`. */
+static const char *value_of(const config_setting_t *at, int expected, char buf[VALUE_MAX])
 {
 	bool empty = config_setting_length(at) == 0;
 
 	switch (config_setting_type(at)) {
 	case CONFIG_TYPE_INT:
 	case CONFIG_TYPE_INT64:
-		snprintf(buf, CONF_VALUE_MAX, "'%lld'%s", config_setting_get_int64(at),
+		snprintf(buf, VALUE_MAX, "'%lld'%s", config_setting_get_int64(at),
 			expected == CONFIG_TYPE_INT ? "" : " (a number)");
 		break;
 	case CONFIG_TYPE_FLOAT:
-		snprintf(buf, CONF_VALUE_MAX, "'%g' (a real number)", config_setting_get_float(at));
+		snprintf(buf, VALUE_MAX, "'%g' (a real number)", config_setting_get_float(at));
 		break;
 	case CONFIG_TYPE_BOOL:
 		return config_setting_get_bool(at) ? "'true'" : "'false'";
 	case CONFIG_TYPE_STRING:
-		snprintf(buf, CONF_VALUE_MAX, "'%.48s'%s", config_setting_get_string(at),
+		snprintf(buf, VALUE_MAX, "'%.48s'%s", config_setting_get_string(at),
 			expected == CONFIG_TYPE_STRING ? "" : " (in quotes)");
 		break;
 	case CONFIG_TYPE_GROUP:
@@ -100,13 +103,22 @@ const char *conf_value(const config_setting_t *at, int expected, char buf[CONF_V
 	return buf;
 }
 
+void conf_wrong(struct conf_reader *reader, const config_setting_t *at, int expected, const char *format, ...)
+{
+	char value[VALUE_MAX], text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	conf_error(reader, at, NULL, "%s %s", value_of(at, expected, value), text);
+}
+
 void conf_read_bool(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
-	char value[CONF_VALUE_MAX];
-
 	(void)key;
 	if (config_setting_type(at) != CONFIG_TYPE_BOOL)
-		conf_error(reader, at, NULL, "%s is neither true nor false", conf_value(at, CONFIG_TYPE_BOOL, value));
+		conf_wrong(reader, at, CONFIG_TYPE_BOOL, "is neither true nor false");
 	else
 		*(bool *)field = config_setting_get_bool(at);
 }
@@ -116,13 +128,11 @@ static bool read_integer(
 	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, long long *number)
 {
 	short type = config_setting_type(at);
-	char value[CONF_VALUE_MAX];
 
 	*number = config_setting_get_int64(at);
 	if ((type == CONFIG_TYPE_INT || type == CONFIG_TYPE_INT64) && *number >= key->min && *number <= key->max)
 		return true;
-	conf_error(reader, at, NULL, "%s is not an integer from %ld to %ld", conf_value(at, CONFIG_TYPE_INT, value),
-		key->min, key->max);
+	conf_wrong(reader, at, CONFIG_TYPE_INT, "is not an integer from %ld to %ld", key->min, key->max);
 	return false;
 }
 
@@ -142,37 +152,45 @@ void conf_read_unsigned(struct conf_reader *reader, const config_setting_t *at, 
 		*(unsigned *)field = (unsigned)number;
 }
 
+void conf_store(struct conf_reader *reader, const config_setting_t *at, char **text, const char *copied)
+{
+	free(*text);
+	*text = strdup(copied);
+	if (!*text)
+		conf_error(reader, at, NULL, "out of memory");
+}
+
 void conf_read_string(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
-	const char *text = config_setting_get_string(at);
-	char value[CONF_VALUE_MAX], **string = field;
+	const char *text = config_setting_get_string(at), *fault = text && key->fault ? key->fault(text) : NULL;
 
-	(void)key;
-	if (!text || !*text) {
-		conf_error(reader, at, NULL, "%s is not a non-empty text in quotes",
-			conf_value(at, CONFIG_TYPE_STRING, value));
-		return;
-	}
-	free(*string);
-	*string = strdup(text);
-	if (!*string)
-		conf_error(reader, at, NULL, "out of memory");
+	if (fault || !text || !*text)
+		conf_wrong(reader, at, CONFIG_TYPE_STRING, "%s", fault ? fault : "is not a non-empty text in quotes");
+	else
+		conf_store(reader, at, field, text);
+}
+
+void conf_read_text(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	const char *text = config_setting_get_string(at), *fault = key->parse(text ? text : "", field);
+
+	if (fault)
+		conf_wrong(reader, at, CONFIG_TYPE_STRING, "%s", fault);
 }
 
 bool conf_read_prefix(struct conf_reader *reader, const config_setting_t *at, struct netprefix *prefix)
 {
 	const char *text = config_setting_get_string(at);
-	char value[CONF_VALUE_MAX], fixed[NETPREFIX_TEXT_MAX];
+	char fixed[NETPREFIX_TEXT_MAX];
 	bool host_bits = false;
 
 	if (!text || !netprefix_parse(text, prefix, &host_bits)) {
-		conf_error(reader, at, NULL, "%s is not an address or a prefix like \"192.0.2.0/24\"",
-			conf_value(at, CONFIG_TYPE_STRING, value));
+		conf_wrong(reader, at, CONFIG_TYPE_STRING, "is not an address or a prefix like \"192.0.2.0/24\"");
 		return false;
 	}
 	if (host_bits)
-		conf_error(reader, at, NULL, "%s has bits after the prefix; write \"%s\", or the address alone",
-			conf_value(at, CONFIG_TYPE_STRING, value), netprefix_format(prefix, fixed));
+		conf_wrong(reader, at, CONFIG_TYPE_STRING,
+			"has bits after the prefix; write \"%s\", or the address alone", netprefix_format(prefix, fixed));
 	return !host_bits;
 }
 
@@ -192,21 +210,29 @@ bool conf_parse_mac(const char *text, uint8_t mac[6])
 	return true;
 }
 
-void conf_read_mac(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+const char *conf_parse_unicast_mac(const char *text, void *field)
 {
 	static const uint8_t zero[6];
-	const char *text = config_setting_get_string(at);
-	char value[CONF_VALUE_MAX];
 	uint8_t mac[6];
 
-	(void)key;
-	if (!text || !conf_parse_mac(text, mac))
-		conf_error(reader, at, NULL, "%s is not a MAC like 02:00:5e:10:00:01",
-			conf_value(at, CONFIG_TYPE_STRING, value));
-	else if (mac[0] & 1 || memcmp(mac, zero, 6) == 0)
-		conf_error(reader, at, NULL, "%s is not a unicast MAC", conf_value(at, CONFIG_TYPE_STRING, value));
-	else
-		memcpy(field, mac, 6);
+	if (!conf_parse_mac(text, mac))
+		return "is not a MAC like 02:00:5e:10:00:01";
+	if (mac[0] & 1 || memcmp(mac, zero, 6) == 0)
+		return "is not a unicast MAC";
+	memcpy(field, mac, 6);
+	return NULL;
+}
+
+bool conf_parse_listen(const char *text, struct endpoint *listen)
+{
+	struct endpoint found;
+
+	if (strcmp(text, "none") == 0)
+		found = (struct endpoint){0};
+	else if (!endpoint_parse(text, &found) || !found.port || (text[0] == '[') != (found.addr.family == NETADDR_V6))
+		return false;
+	*listen = found;
+	return true;
 }
 
 bool conf_is_list(const config_setting_t *at)
@@ -214,6 +240,41 @@ bool conf_is_list(const config_setting_t *at)
 	int type = config_setting_type(at);
 
 	return type == CONFIG_TYPE_ARRAY || type == CONFIG_TYPE_LIST;
+}
+
+bool conf_is_word(const config_setting_t *at, const char *word)
+{
+	const char *text = config_setting_get_string(at);
+
+	return text && strcmp(text, word) == 0;
+}
+
+void conf_refuse(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key)
+{
+	conf_wrong(reader, at, CONFIG_TYPE_ARRAY, "%s", key->expected);
+}
+
+unsigned conf_list_length(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key)
+{
+	bool is_list = key->keys ? config_setting_is_list(at) : conf_is_list(at);
+	long count = is_list ? config_setting_length(at) : 0;
+
+	if (!is_list || count < key->min || (count > key->max && !key->items))
+		conf_refuse(reader, at, key);
+	else if (count > key->max)
+		conf_error(reader, at, NULL, "has %ld %s; at most %ld", count, key->items, key->max);
+	else
+		return (unsigned)count;
+	return 0;
+}
+
+void *conf_allocate(struct conf_reader *reader, const config_setting_t *at, unsigned count, size_t size)
+{
+	void *elements = calloc((size_t)count + 1, size);
+
+	if (!elements)
+		conf_error(reader, at, NULL, "out of memory");
+	return elements;
 }
 
 static const struct conf_retired *find_retired(const struct conf_reader *reader, const char *word)
@@ -230,7 +291,7 @@ void conf_read_choice(struct conf_reader *reader, const config_setting_t *at, co
 {
 	const char *text = config_setting_get_string(at);
 	const struct conf_retired *retired = find_retired(reader, text);
-	char value[CONF_VALUE_MAX], expected[128] = "";
+	char expected[128] = "";
 
 	for (unsigned i = 0; key->choices[i]; i++) {
 		size_t length = strlen(expected);
@@ -244,7 +305,7 @@ void conf_read_choice(struct conf_reader *reader, const config_setting_t *at, co
 	if (retired && retired->as_choice)
 		conf_error(reader, at, NULL, "%s", retired->as_choice);
 	else
-		conf_error(reader, at, NULL, "%s is not %s", conf_value(at, CONFIG_TYPE_STRING, value), expected);
+		conf_wrong(reader, at, CONFIG_TYPE_STRING, "is not %s", expected);
 }
 
 static const struct conf_key *find_key(const struct conf_key *keys, const char *name)
@@ -287,15 +348,41 @@ static void unknown_key(struct conf_reader *reader, const config_setting_t *at, 
 	conf_error(reader, at, NULL, "unknown key; expected one of %s", expected);
 }
 
+/* Reads the text of the default as if it stood in a file. */
+static void set_default(struct conf_reader *reader, const struct conf_key *key, void *base)
+{
+	char text[256];
+	config_t config;
+
+	snprintf(text, sizeof(text), "%s = %s;", key->name, key->fallback);
+	config_init(&config);
+	if (config_read_string(&config, text) == CONFIG_TRUE)
+		key->read(reader, config_lookup(&config, key->name), key, (char *)base + key->offset);
+	config_destroy(&config);
+}
+
+static void set_defaults(struct conf_reader *reader, const struct conf_key *keys, void *base)
+{
+	for (; keys->name; keys++)
+		if (keys->fallback)
+			set_default(reader, keys, base);
+}
+
+void conf_set_defaults(const struct conf_key *keys, void *base)
+{
+	struct faults none = {0};
+
+	set_defaults(&(struct conf_reader){.conf = base, .faults = &none}, keys, base);
+	faults_clear(&none);
+}
+
 void conf_read_group(struct conf_reader *reader, const config_setting_t *group, const struct conf_key *keys, void *base)
 {
-	char value[CONF_VALUE_MAX];
-
 	if (!config_setting_is_group(group)) {
-		conf_error(reader, group, NULL, "%s is not a group { key = value; ... }",
-			conf_value(group, CONFIG_TYPE_GROUP, value));
+		conf_wrong(reader, group, CONFIG_TYPE_GROUP, "is not a group { key = value; ... }");
 		return;
 	}
+	set_defaults(reader, keys, base);
 	for (int i = 0; i < config_setting_length(group); i++) {
 		const config_setting_t *at = config_setting_get_elem(group, (unsigned)i);
 		const struct conf_key *key = find_key(keys, config_setting_name(at));
@@ -308,6 +395,11 @@ void conf_read_group(struct conf_reader *reader, const config_setting_t *group, 
 	for (; keys->name; keys++)
 		if (keys->required && !config_setting_get_member(group, keys->name))
 			conf_error(reader, group, keys->name, "missing; write %s", keys->required);
+}
+
+void conf_read_members(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	conf_read_group(reader, at, key->keys, field);
 }
 
 /* Returns true if the text has the key in quotes, as JSON has it. */

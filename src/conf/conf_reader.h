@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads configuration files in libconfig syntax. The program describes the keys of a group in an array, and
- * conf_read_group() fills a struct from them. Each fault names the file, the line, the key and the value. Not
- * thread-safe.
+ * Reads configuration files in libconfig syntax into structs, with the tables of conf_key.h. Each fault names the file,
+ * the line, the key and the value. Not thread-safe.
  */
 #ifndef GLB_CONF_CONF_READER_H
 #define GLB_CONF_CONF_READER_H
@@ -13,8 +12,9 @@
 
 #include <libconfig.h>
 
+#include "common/endpoint.h"
 #include "common/faults.h"
-#include "common/netaddr.h"
+#include "conf/conf_key.h"
 
 /* A word that is no longer a key or a choice, and the errors for users who still write it. */
 struct conf_retired {
@@ -28,21 +28,8 @@ struct conf_reader {
 	const struct conf_retired *retired; /* the last one has no word; NULL: none */
 };
 
-struct conf_key {
-	const char *name;
-	/* Reads the setting into `field`, which is the key's member of the group's struct. Or adds an error and leaves
-	 * it. */
-	void (*read)(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
-	size_t offset; /* of the member, in bytes */
-	/* Each of the next three is for some `read` functions only. */
-	long min, max; /* of an integer */
-	enum netaddr_family family; /* of an address */
-	const char *const *choices; /* for conf_read_choice(); ends with NULL */
-	const char *required; /* what to write, for the error if the key is missing; NULL: optional */
-};
-
-/* Reads each setting of a group with its key, into a member of the struct at `base`. The last key has no name. Adds
- * errors for unknown settings and for missing required ones. */
+/* Sets the defaults of the keys in the struct at `base`, then reads each setting of a group with its key. Adds errors
+ * for unknown settings and for missing required ones. */
 void conf_read_group(struct conf_reader *reader, const config_setting_t *group, const struct conf_key *keys, void *base);
 
 /* For `read` of a key: *field is a bool, a uint16_t, an unsigned. */
@@ -54,19 +41,44 @@ void conf_read_unsigned(struct conf_reader *reader, const config_setting_t *at, 
  * an error. */
 void conf_read_string(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 
+/* key->parse knows what *field is. */
+void conf_read_text(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
+
 /* *field is an enum whose values are the indices of the choices. */
 void conf_read_choice(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
+
+/* *field is the struct that key->keys describe. */
+void conf_read_members(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
+
+/*
+ * Returns how many elements a list has. 0: the list is empty, and key->min is 0; or an error was added, because the
+ * setting is not a list of key->min to key->max elements. A list of groups is in parentheses; other lists may also be
+ * arrays.
+ */
+unsigned conf_list_length(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key);
+
+/* Adds the error of conf_list_length() about a value that is no list. */
+void conf_refuse(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key);
+
+/* Returns zeroed memory for the elements of a list, and for another one behind the last. NULL: an error was added. */
+void *conf_allocate(struct conf_reader *reader, const config_setting_t *at, unsigned count, size_t size);
+
+/* Replaces *text, which is NULL or malloc'd, by a copy. */
+void conf_store(struct conf_reader *reader, const config_setting_t *at, char **text, const char *copied);
+
+/* Returns true if the setting is this text. */
+bool conf_is_word(const config_setting_t *at, const char *word);
 
 /* Parses a MAC like "02:00:5e:10:00:01". False: the text is not one, and mac[] is undefined. */
 bool conf_parse_mac(const char *text, uint8_t mac[6]);
 
-/* *field is a uint8_t[6]: a unicast MAC. */
-void conf_read_mac(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
+/* For `parse` of a key: *field is the uint8_t[6] of a unicast MAC. */
+const char *conf_parse_unicast_mac(const char *text, void *field);
 
-/*
- * Reads an address or a prefix. Returns false and adds an error if it is neither, or has bits after the prefix. A list
- * of them is an array or a list of libconfig.
- */
+/* Parses the address and the port where a program listens, both zero for "none". False: the text is something else. */
+bool conf_parse_listen(const char *text, struct endpoint *listen);
+
+/* Reads an address or a prefix. Returns false and adds an error if it is neither, or has bits after the prefix. */
 bool conf_read_prefix(struct conf_reader *reader, const config_setting_t *at, struct netprefix *prefix);
 bool conf_is_list(const config_setting_t *at);
 
@@ -84,13 +96,9 @@ void conf_error(struct conf_reader *reader, const config_setting_t *at, const ch
 void conf_warn(struct conf_reader *reader, const config_setting_t *at, const char *child, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Returns how many of the keys the text has at its top level. Also counts the keys of text that is JSON. */
-unsigned conf_count_keys(const char *text, const struct conf_key *keys);
-
-#define CONF_VALUE_MAX 64
-
-/* Returns a setting's value as text for messages, in buf or as a constant. Adds its type if that is not `expected`, a
- * CONFIG_TYPE_*. */
-const char *conf_value(const config_setting_t *at, int expected, char buf[CONF_VALUE_MAX]);
+/* Adds an error "FILE:LINE: KEY: VALUE TEXT", where TEXT says what is wrong with the setting's value. Also names its
+ * type if that is not `expected`, a CONFIG_TYPE_*. */
+void conf_wrong(struct conf_reader *reader, const config_setting_t *at, int expected, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 
 #endif

@@ -102,7 +102,7 @@ static int open_all(struct ev_loop *loop, struct faults *faults)
 	if (error)
 		return error;
 	monitor.on_ready = on_ready;
-	if (conf.listen_ip.family) {
+	if (conf.listen.has_port) {
 		faults->file = NULL;
 		error = server_open(&server, &monitor, faults);
 	}

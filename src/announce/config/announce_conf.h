@@ -11,11 +11,14 @@
 
 #include "common/faults.h"
 #include "common/netaddr.h"
+#include "conf/conf_key.h"
 
 /* More VIPs than this are not announced one by one. */
 #define ANNOUNCE_MAX_VIPS 1024
 
-#define ANNOUNCE_STATUS_FILE "/run/glb-announce/status.json" /* the default of status_file */
+/* The defaults of status_file and switch_file. */
+#define ANNOUNCE_STATUS_FILE "/run/glb-announce/status.json"
+#define ANNOUNCE_SWITCH_FILE "/var/lib/glb-announce/withdrawn.json"
 
 /* What happens to the VIPs while the director runs and does not answer. */
 enum announce_fail {
@@ -56,5 +59,8 @@ struct announce_conf {
  */
 int announce_conf_read(const char *path, struct announce_conf *conf, struct faults *faults);
 void announce_conf_free(struct announce_conf *conf);
+
+/* The keys of announce.conf. */
+extern const struct conf_key announce_conf_keys[];
 
 #endif

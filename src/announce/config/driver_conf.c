@@ -82,20 +82,8 @@ char *driver_conf_expand(const char *text, const struct netprefix *prefix, enum 
 	return NULL;
 }
 
-static void read_arguments(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
-{
-	(void)key;
-	conf_argv_read(reader, at, places, field);
-}
-
-/* One run is for all VIPs. */
-static void read_fixed(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
-{
-	static const struct conf_argv_place none[] = {{0}};
-
-	(void)key;
-	conf_argv_read(reader, at, none, field);
-}
+/* One run of `batch` and `check` is for all VIPs. */
+static const struct conf_argv_place no_places[] = {{0}};
 
 static void read_announced(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
@@ -105,8 +93,8 @@ static void read_announced(struct conf_reader *reader, const config_setting_t *a
 	regex_t regex;
 	int code;
 
-	conf_read_string(reader, at, key, field);
-	if (reader->faults->errors != errors || !conf_argv_check_places(reader, at, places))
+	conf_argv_read_line(reader, at, key, field);
+	if (reader->faults->errors != errors)
 		return;
 	pattern = driver_conf_expand(*text, &example, DRIVER_REGEX);
 	code = pattern ? regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) : REG_ESPACE;
@@ -119,27 +107,18 @@ static void read_announced(struct conf_reader *reader, const config_setting_t *a
 	conf_error(reader, at, NULL, "is not an extended regular expression: %s", error);
 }
 
-static void read_line(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
-{
-	size_t errors = reader->faults->errors;
+#define AT(member) .offset = offsetof(struct driver_conf, member)
 
-	conf_read_string(reader, at, key, field);
-	if (reader->faults->errors == errors)
-		conf_argv_check_places(reader, at, places);
-}
-
-#define MEMBER(name) .offset = offsetof(struct driver_conf, name)
-
-static const struct conf_key keys[] = {
-	{.name = "announce", .read = read_arguments, MEMBER(announce)},
-	{.name = "withdraw", .read = read_arguments, MEMBER(withdraw)},
-	{.name = "pipe", .read = conf_read_string, MEMBER(pipe)},
-	{.name = "announce_line", .read = read_line, MEMBER(announce_line)},
-	{.name = "withdraw_line", .read = read_line, MEMBER(withdraw_line)},
-	{.name = "batch", .read = read_fixed, MEMBER(batch)},
-	{.name = "check", .read = read_fixed, MEMBER(check)},
-	{.name = "announced", .read = read_announced, MEMBER(announced)},
-	{.name = "timeout_ms", .read = conf_read_unsigned, MEMBER(timeout_ms), .min = 100, .max = 10000},
+const struct conf_key driver_conf_keys[] = {
+	{"announce", conf_argv_read, AT(announce), .places = places},
+	{"withdraw", conf_argv_read, AT(withdraw), .places = places},
+	{"pipe", conf_read_string, AT(pipe)},
+	{"announce_line", conf_argv_read_line, AT(announce_line), .places = places},
+	{"withdraw_line", conf_argv_read_line, AT(withdraw_line), .places = places},
+	{"batch", conf_argv_read, AT(batch), .places = no_places},
+	{"check", conf_argv_read, AT(check), .places = no_places},
+	{"announced", read_announced, AT(announced), .places = places},
+	{"timeout_ms", conf_read_unsigned, AT(timeout_ms), "5000", 100, 10000},
 	{0},
 };
 
@@ -192,7 +171,7 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 	const config_setting_t *check = config_setting_get_member(root, "check");
 	const config_setting_t *announced = config_setting_get_member(root, "announced");
 
-	conf_read_group(reader, root, keys, reader->conf);
+	conf_read_group(reader, root, driver_conf_keys, reader->conf);
 	check_kind(reader, root);
 	if (check && !announced)
 		conf_error(reader, root, "announced",
@@ -205,7 +184,7 @@ int driver_conf_read(const char *path, struct driver_conf *conf, struct faults *
 {
 	struct conf_reader reader = {.conf = conf, .faults = faults};
 
-	*conf = (struct driver_conf){.timeout_ms = 5000};
+	*conf = (struct driver_conf){0};
 	return conf_read_file(path, &reader, read_root);
 }
 

@@ -10,6 +10,7 @@
 
 #include "common/faults.h"
 #include "common/netaddr.h"
+#include "conf/conf_key.h"
 
 struct driver_conf {
 	/* All are owned. Programs with arguments, which end with NULL. If there is a pipe, announce and withdraw are
@@ -27,6 +28,9 @@ struct driver_conf {
 /* Returns like announce_conf_read(). The caller calls driver_conf_free() in either case. */
 int driver_conf_read(const char *path, struct driver_conf *conf, struct faults *faults);
 void driver_conf_free(struct driver_conf *conf);
+
+/* The keys of driver files. */
+extern const struct conf_key driver_conf_keys[];
 
 /* Returns whether both announce and withdraw in the same way, so that one withdraws what the other has announced. */
 bool driver_conf_is_same(const struct driver_conf *a, const struct driver_conf *b);

@@ -23,25 +23,19 @@ static void read_switch(struct conf_reader *reader, const config_setting_t *at, 
 
 static const char *const steerings[] = {[VF_STEERING_NEXT_HOP] = "next-hop", [VF_STEERING_RULES] = "rules", NULL};
 
-static const struct conf_key keys[] = {
-	{.name = "device",
-		.read = conf_read_string,
-		.offset = offsetof(struct vf_conf, device),
+#define AT(member) .offset = offsetof(struct vf_conf, member)
+
+const struct conf_key vf_conf_keys[] = {
+	{"device", conf_read_string, AT(device),
 		.required = "the PCI address of the card, or the name of its interface: device = \"0000:03:00.0\";"},
-	{.name = "num_vfs",
-		.read = conf_read_unsigned,
-		.offset = offsetof(struct vf_conf, num_vfs),
-		.min = 1,
-		.max = VF_CONF_MAX_VFS},
-	{.name = "vf", .read = conf_read_unsigned, .offset = offsetof(struct vf_conf, vf), .max = VF_CONF_MAX_VFS - 1},
-	{.name = "mac",
-		.read = conf_read_mac,
-		.offset = offsetof(struct vf_conf, mac),
+	{"num_vfs", conf_read_unsigned, AT(num_vfs), .min = 1, .max = VF_CONF_MAX_VFS},
+	{"vf", conf_read_unsigned, AT(vf), "0", 0, VF_CONF_MAX_VFS - 1},
+	{"mac", conf_read_text, AT(mac), .parse = conf_parse_unicast_mac,
 		.required = "the MAC of the VF, which the routers use as next hop: mac = \"02:00:00:00:03:00\";"},
-	{.name = "vlan", .read = conf_read_unsigned, .offset = offsetof(struct vf_conf, vlan), .max = MAX_VLAN},
-	{.name = "spoof_check", .read = read_switch, .offset = offsetof(struct vf_conf, spoof_check)},
-	{.name = "trust", .read = read_switch, .offset = offsetof(struct vf_conf, trust)},
-	{.name = "steering", .read = conf_read_choice, .offset = offsetof(struct vf_conf, steering), .choices = steerings},
+	{"vlan", conf_read_unsigned, AT(vlan), "0", 0, MAX_VLAN},
+	{"spoof_check", read_switch, AT(spoof_check)},
+	{"trust", read_switch, AT(trust)},
+	{"steering", conf_read_choice, AT(steering), "\"next-hop\"", .choices = steerings},
 	{0},
 };
 
@@ -49,7 +43,7 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 {
 	struct vf_conf *conf = reader->conf;
 
-	conf_read_group(reader, root, keys, conf);
+	conf_read_group(reader, root, vf_conf_keys, conf);
 	if (conf->num_vfs && conf->vf >= conf->num_vfs)
 		conf_error(reader, root, "vf", "VF %u does not exist if num_vfs is %u: the first VF has number 0",
 			conf->vf, conf->num_vfs);
@@ -81,9 +75,4 @@ const char *vf_conf_clash(const struct vf_conf *one, const struct vf_conf *other
 	if (strcasecmp(one->device, other->device) == 0)
 		return "device";
 	return memcmp(one->mac, other->mac, sizeof(one->mac)) == 0 ? "mac" : NULL;
-}
-
-unsigned vf_conf_count_keys_in(const char *text)
-{
-	return conf_count_keys(text, keys);
 }

@@ -10,6 +10,7 @@
 
 #include "bifurcate/vips.h"
 #include "common/faults.h"
+#include "conf/conf_key.h"
 
 #define VF_CONF_MAX_VFS 256
 
@@ -44,7 +45,7 @@ void vf_conf_free(struct vf_conf *conf);
  * own. */
 const char *vf_conf_clash(const struct vf_conf *one, const struct vf_conf *other);
 
-/* Returns how many lines of a text begin with a key of this configuration. */
-unsigned vf_conf_count_keys_in(const char *text);
+/* The keys of a bifurcate.d/NAME.conf. */
+extern const struct conf_key vf_conf_keys[];
 
 #endif

@@ -13,5 +13,5 @@ void check_healthcheck(const char *path, struct faults *faults)
 
 unsigned check_healthcheck_keys_in(const char *text)
 {
-	return conf_count_healthcheck_keys_in(text);
+	return conf_count_keys(text, conf_healthcheck_keys);
 }

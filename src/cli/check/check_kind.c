@@ -108,10 +108,10 @@ static enum check_kind kind_by_keys(const char *text)
 		enum check_kind kind;
 		unsigned keys;
 	} found[] = {
-		{CHECK_DIRECTOR_CONF, conf_count_keys_in(text)},
+		{CHECK_DIRECTOR_CONF, conf_count_keys(text, conf_keys)},
 		{CHECK_HEALTHCHECK_CONF, check_healthcheck_keys_in(text)},
-		{CHECK_REDIRECT_CONF, redirect_conf_count_keys_in(text)},
-		{CHECK_BIFURCATE_CONF, vf_conf_count_keys_in(text)},
+		{CHECK_REDIRECT_CONF, conf_count_keys(text, redirect_conf_keys)},
+		{CHECK_BIFURCATE_CONF, conf_count_keys(text, vf_conf_keys)},
 	};
 	enum check_kind kind = CHECK_OTHER;
 	unsigned most = 0;

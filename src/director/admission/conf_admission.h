@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The keys of director.conf that say which frames the director takes (packet/admission.h). `field`: struct
- * admission. */
+ * admission; of outbound_vlan its member. */
 #ifndef GLB_DIRECTOR_ADMISSION_CONF_ADMISSION_H
 #define GLB_DIRECTOR_ADMISSION_CONF_ADMISSION_H
 
 #include "conf/conf_reader.h"
 #include "packet/admission.h"
-
-/* The admission of a director whose director.conf has none of the keys. */
-struct admission conf_admission_default(void);
 
 void conf_read_accept_macs(
 	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);

@@ -1,67 +1,139 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "director/conf/conf.h"
 
-#include <stdlib.h>
+#include <ctype.h>
 #include <string.h>
 
 #include "common/isa.h"
-#include "common/netaddr.h"
+#include "conf/conf_reader.h"
 #include "director/admission/conf_admission.h"
-#include "director/conf/conf_interfaces.h"
 #include "director/conf/conf_lcores.h"
-#include "director/conf/conf_metrics.h"
 #include "table/table_guard.h"
 
-static void read_gateway(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+#define LETTERS "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+static const char *parse_gateway(const char *text, void *field)
 {
-	const char *text = config_setting_get_string(at);
-	char value[CONF_VALUE_MAX];
+	struct conf *conf = field;
 	uint8_t mac[6];
 
-	if (text && strcmp(text, "auto") == 0)
-		((struct conf *)reader->conf)->gateway_auto = true;
-	else if (!text || !conf_parse_mac(text, mac))
-		conf_error(reader, at, NULL, "%s is neither \"auto\" nor a MAC like 02:00:5e:10:00:01",
-			conf_value(at, CONFIG_TYPE_STRING, value));
-	else
-		conf_read_mac(reader, at, key, field);
+	conf->gateway_auto = strcmp(text, "auto") == 0;
+	if (conf->gateway_auto)
+		return NULL;
+	if (!conf_parse_mac(text, mac))
+		return "is neither \"auto\" nor a MAC like 02:00:5e:10:00:01";
+	return conf_parse_unicast_mac(text, conf->gateway_mac);
 }
 
-static void read_source_ip(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+static const char *parse_source_ip(const char *text, void *field)
 {
-	const char *text = config_setting_get_string(at);
-	char value[CONF_VALUE_MAX];
 	struct netaddr addr;
 
-	(void)key;
-	if (!text || !netaddr_parse(text, &addr) || addr.family != NETADDR_V4)
-		conf_error(reader, at, NULL, "%s is not an IPv4 address", conf_value(at, CONFIG_TYPE_STRING, value));
-	else if (!netaddr_is_unicast(&addr))
-		conf_error(reader, at, NULL, "%s is not a unicast address that other hosts can reply to",
-			conf_value(at, CONFIG_TYPE_STRING, value));
-	else
-		memcpy(field, addr.bytes, 4);
+	if (!netaddr_parse(text, &addr) || addr.family != NETADDR_V4)
+		return "is not an IPv4 address";
+	if (!netaddr_is_unicast(&addr))
+		return "is not a unicast address that other hosts can reply to";
+	memcpy(field, addr.bytes, 4);
+	return NULL;
+}
+
+/* Returns whether the kernel could have an interface with this name. */
+static bool is_interface(const char *text)
+{
+	if (!*text || strlen(text) >= CONF_INTERFACE_SIZE || strcmp(text, ".") == 0 || strcmp(text, "..") == 0)
+		return false;
+	for (; *text; text++)
+		if (*text == '/' || *text == ':' || !isgraph((unsigned char)*text))
+			return false;
+	return true;
+}
+
+_Static_assert(CONF_INTERFACE_SIZE == 16 && STATSD_PREFIX_SIZE == 64, "errors have the numbers");
+
+static const char *parse_interface(const char *text, void *field)
+{
+	if (!is_interface(text))
+		return "is not the name of an interface, like \"eth1\" (1 to 15 characters)";
+	strcpy(field, text);
+	return NULL;
+}
+
+static void read_port_interfaces(
+	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	static const struct conf_key name = {.parse = parse_interface};
+	struct conf *conf = field;
+
+	conf->port_interface_count = (uint16_t)conf_list_length(reader, at, key);
+	for (unsigned i = 0; i < conf->port_interface_count; i++)
+		conf_read_text(reader, config_setting_get_elem(at, i), &name, conf->port_interfaces[i]);
+}
+
+static const char *parse_metrics(const char *text, void *field)
+{
+	struct endpoint *metrics = field;
+	const uint8_t *bytes = metrics->addr.bytes;
+
+	if (!conf_parse_listen(text, metrics))
+		return "is neither \"none\" nor an address with a port, like \"127.0.0.1:19520\" or \"[::1]:19520\"";
+	if (metrics->addr.family == NETADDR_V4 ? bytes[0] >= 224 : bytes[0] == 0xff)
+		return "is a multicast or reserved address, on which nobody can listen";
+	return NULL;
+}
+
+static const char *parse_host(const char *text, void *field)
+{
+	if (!*text || strlen(text) >= STATSD_HOST_SIZE || text[strspn(text, LETTERS "-.:")]) /* : in IPv6 addresses */
+		return "is not the name or address of a host";
+	strcpy(field, text);
+	return NULL;
+}
+
+static const char *parse_prefix(const char *text, void *field)
+{
+	if (!*text || strlen(text) >= STATSD_PREFIX_SIZE || text[strspn(text, LETTERS "_-.")])
+		return "is not a prefix: 1 to 63 letters, digits, dots, _ and -";
+	strcpy(field, text);
+	return NULL;
+}
+
+#define AT(member) .offset = offsetof(struct statsd_config, member)
+
+static const struct conf_key statsd_keys[] = {
+	{"host", conf_read_text, AT(host), "\"127.0.0.1\"", .parse = parse_host},
+	{"port", conf_read_uint16, AT(port), "8125", 1, UINT16_MAX},
+	{"prefix", conf_read_text, AT(prefix), "\"glb_director\"", .parse = parse_prefix},
+	{"tags", conf_read_bool, AT(tags), "false"},
+	{0},
+};
+
+static void read_statsd(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	struct statsd_config *statsd = field;
+
+	conf_read_group(reader, at, key->keys, statsd);
+	statsd->enabled = true;
 }
 
 struct fields {
 	bool src_addr, dst_addr, src_port, dst_port;
 };
 
+static const struct conf_key field_keys[] = {
+	{"src_addr", conf_read_bool, .offset = offsetof(struct fields, src_addr), "false"},
+	{"dst_addr", conf_read_bool, .offset = offsetof(struct fields, dst_addr), "false"},
+	{"src_port", conf_read_bool, .offset = offsetof(struct fields, src_port), "false"},
+	{"dst_port", conf_read_bool, .offset = offsetof(struct fields, dst_port), "false"},
+	{0},
+};
+
 static void read_fields(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
-	static const struct conf_key keys[] = {
-		{.name = "src_addr", .read = conf_read_bool, .offset = offsetof(struct fields, src_addr)},
-		{.name = "dst_addr", .read = conf_read_bool, .offset = offsetof(struct fields, dst_addr)},
-		{.name = "src_port", .read = conf_read_bool, .offset = offsetof(struct fields, src_port)},
-		{.name = "dst_port", .read = conf_read_bool, .offset = offsetof(struct fields, dst_port)},
-		{0},
-	};
 	struct fields fields = {0};
 	size_t errors = reader->faults->errors;
 	uint8_t mask;
 
-	(void)key;
-	conf_read_group(reader, at, keys, &fields);
+	conf_read_group(reader, at, key->keys, &fields);
 	mask = (uint8_t)((fields.src_addr ? STEERING_SOURCE_ADDRESS : 0) |
 			 (fields.dst_addr ? STEERING_DESTINATION_ADDRESS : 0) |
 			 (fields.src_port ? STEERING_SOURCE_PORT : 0) |
@@ -73,93 +145,75 @@ static void read_fields(struct conf_reader *reader, const config_setting_t *at, 
 			"no field is true; set at least one of src_addr, dst_addr, src_port and dst_port");
 }
 
-static void read_limits(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
-{
-	static const struct conf_key keys[] = {
-		{.name = "control",
-			.read = conf_read_unsigned,
-			.offset = offsetof(struct conf_exception_limits, control),
-			.max = CONF_MAX_EXCEPTIONS},
-		{.name = "other",
-			.read = conf_read_unsigned,
-			.offset = offsetof(struct conf_exception_limits, other),
-			.max = CONF_MAX_EXCEPTIONS},
-		{0},
-	};
-
-	(void)key;
-	conf_read_group(reader, at, keys, field);
-}
+static const struct conf_key limit_keys[] = {
+	{"control", conf_read_unsigned, .offset = offsetof(struct conf_exception_limits, control), "10000", 0,
+		CONF_MAX_EXCEPTIONS},
+	{"other", conf_read_unsigned, .offset = offsetof(struct conf_exception_limits, other), "1000", 0,
+		CONF_MAX_EXCEPTIONS},
+	{0},
+};
 
 static const char *const exception_paths[] = {"none", "tap", "virtio-user", NULL};
 static const char *const rss_fields[] = {"addresses", "addresses_and_ports", NULL};
 static const char *const idles[] = {"poll", "sleep", NULL};
 static const char *const isas[] = {"auto", "scalar", "avx2", "avx512", NULL};
 
-static const struct conf_key conf_keys[] = {
-	{.name = "outbound_gateway_mac",
-		.read = read_gateway,
-		.offset = offsetof(struct conf, gateway_mac),
-		.required = "\"auto\" or the next hop's MAC"},
-	{.name = "outbound_src_ip",
-		.read = read_source_ip,
-		.offset = offsetof(struct conf, outbound_src_ip),
+#undef AT
+#define AT(member) .offset = offsetof(struct conf, member)
+
+const struct conf_key conf_keys[] = {
+	{"outbound_gateway_mac", conf_read_text, .parse = parse_gateway, .required = "\"auto\" or the next hop's MAC"},
+	{"outbound_src_ip", conf_read_text, AT(outbound_src_ip), .parse = parse_source_ip,
 		.required = "the director's own IPv4 address"},
-	{.name = "outbound_vrf", .read = conf_read_interface, .offset = offsetof(struct conf, outbound_vrf)},
-	{.name = "port_interfaces", .read = conf_read_port_interfaces},
-	{.name = "hash_fields", .read = read_fields, .offset = offsetof(struct conf, steering.hash_fields)},
-	{.name = "alt_hash_fields", .read = read_fields, .offset = offsetof(struct conf, steering.alt_hash_fields)},
-	{.name = "forward_icmp_ping_responses",
-		.read = conf_read_bool,
-		.offset = offsetof(struct conf, steering.forward_ping)},
-	{.name = "outbound_mtu",
-		.read = conf_read_uint16,
-		.offset = offsetof(struct conf, steering.outbound_mtu),
-		.min = 576,
-		.max = 9216},
-	{.name = "outbound_udp_checksum", .read = conf_read_bool, .offset = offsetof(struct conf, steering.udp_checksum)},
-	{.name = "send_icmp_too_big", .read = conf_read_bool, .offset = offsetof(struct conf, steering.send_too_big)},
-	{.name = "send_icmp_too_big_without_df",
-		.read = conf_read_bool,
-		.offset = offsetof(struct conf, steering.reply_without_df)},
-	{.name = "accept_macs", .read = conf_read_accept_macs, .offset = offsetof(struct conf, steering.admission)},
-	{.name = "accept_vlans", .read = conf_read_accept_vlans, .offset = offsetof(struct conf, steering.admission)},
-	{.name = "outbound_vlan", .read = conf_read_outbound_vlan, .offset = offsetof(struct conf, steering.admission)},
-	{.name = "drop_martians",
-		.read = conf_read_bool,
-		.offset = offsetof(struct conf, steering.admission.drop_martians)},
-	{.name = "exception_path",
-		.read = conf_read_choice,
-		.offset = offsetof(struct conf, exception_path),
-		.choices = exception_paths},
-	{.name = "exception_limits", .read = read_limits, .offset = offsetof(struct conf, exception_limits)},
-	{.name = "idle", .read = conf_read_choice, .offset = offsetof(struct conf, idle), .choices = idles},
-	{.name = "isa", .read = conf_read_choice, .offset = offsetof(struct conf, isa), .choices = isas},
-	{.name = "metrics", .read = conf_read_metrics, .offset = offsetof(struct conf, metrics)},
-	{.name = "statsd", .read = conf_read_statsd, .offset = offsetof(struct conf, statsd)},
-	{.name = "max_shrink", .read = conf_read_uint16, .offset = offsetof(struct conf, max_shrink), .max = TABLE_GUARD_OFF},
-	{.name = "stop_delay_ms", .read = conf_read_uint16, .offset = offsetof(struct conf, stop_delay_ms), .max = 60000},
-	{.name = "rx_drop_en", .read = conf_read_bool, .offset = offsetof(struct conf, rx_drop_en)},
-	{.name = "rx_descriptors",
-		.read = conf_read_uint16,
-		.offset = offsetof(struct conf, rx_descriptors),
-		.min = 64,
-		.max = CONF_MAX_DESCRIPTORS},
-	{.name = "tx_descriptors",
-		.read = conf_read_uint16,
-		.offset = offsetof(struct conf, tx_descriptors),
-		.min = 64,
-		.max = CONF_MAX_DESCRIPTORS},
-	{.name = "mbufs", .read = conf_read_unsigned, .offset = offsetof(struct conf, mbufs), .max = 1 << 24},
-	{.name = "rss_fields", .read = conf_read_choice, .offset = offsetof(struct conf, rss_fields), .choices = rss_fields},
-	{.name = "num_worker_queues",
-		.read = conf_read_uint16,
-		.offset = offsetof(struct conf, num_worker_queues),
-		.max = 1024},
-	{.name = "flow_paths", .read = conf_read_flow_paths},
-	{.name = "lcores", .read = conf_read_lcores},
+	{"outbound_vrf", conf_read_text, AT(outbound_vrf), .parse = parse_interface},
+	{"port_interfaces", read_port_interfaces, .min = 1, .max = CONF_MAX_PORTS, .items = "interfaces",
+		.expected = "is not a list of interfaces, like [\"eth1\", \"eth2\"]"},
+	{"hash_fields", read_fields, AT(steering.hash_fields), "{ src_addr = true; }", .keys = field_keys},
+	{"alt_hash_fields", read_fields, AT(steering.alt_hash_fields), .keys = field_keys},
+	{"forward_icmp_ping_responses", conf_read_bool, AT(steering.forward_ping), "true"},
+	{"outbound_mtu", conf_read_uint16, AT(steering.outbound_mtu), "1500", 576, 9216},
+	{"outbound_udp_checksum", conf_read_bool, AT(steering.udp_checksum), "false"},
+	{"send_icmp_too_big", conf_read_bool, AT(steering.send_too_big), "false"},
+	{"send_icmp_too_big_without_df", conf_read_bool, AT(steering.reply_without_df), "false"},
+	{"accept_macs", conf_read_accept_macs, AT(steering.admission), .min = 1, .max = ADMISSION_MAX_MACS,
+		.items = "MACs", .expected = "is neither \"any\" nor a list like [\"02:00:5e:10:00:01\"]"},
+	{"accept_vlans", conf_read_accept_vlans, AT(steering.admission), "\"untagged\"", 1, ADMISSION_VLANS,
+		.expected =
+			"is not \"untagged\", \"any\" or a list of VLAN ids like [100, 101], in which 0 stands for untagged frames"},
+	{"outbound_vlan", conf_read_outbound_vlan, AT(steering.admission.outbound_vlan), "\"untagged\"", 1, CONF_MAX_VLAN},
+	{"drop_martians", conf_read_bool, AT(steering.admission.drop_martians), "true"},
+	{"exception_path", conf_read_choice, AT(exception_path), "\"none\"", .choices = exception_paths},
+	{"exception_limits", conf_read_members, AT(exception_limits), "{}", .keys = limit_keys},
+	{"idle", conf_read_choice, AT(idle), "\"poll\"", .choices = idles},
+	{"isa", conf_read_choice, AT(isa), "\"auto\"", .choices = isas},
+	{"metrics", conf_read_text, AT(metrics), "\"127.0.0.1:19520\"", .parse = parse_metrics},
+	{"statsd", read_statsd, AT(statsd), .keys = statsd_keys},
+	{"max_shrink", conf_read_uint16, AT(max_shrink), CONF_TEXT(TABLE_GUARD_MAX_SHRINK), 0, TABLE_GUARD_OFF},
+	{"stop_delay_ms", conf_read_uint16, AT(stop_delay_ms), "0", 0, 60000},
+	{"rx_drop_en", conf_read_bool, AT(rx_drop_en), "true"},
+	{"rx_descriptors", conf_read_uint16, AT(rx_descriptors), "1024", 64, CONF_MAX_DESCRIPTORS},
+	{"tx_descriptors", conf_read_uint16, AT(tx_descriptors), "1024", 64, CONF_MAX_DESCRIPTORS},
+	{"mbufs", conf_read_unsigned, AT(mbufs), "0", 0, 1 << 24},
+	{"rss_fields", conf_read_choice, AT(rss_fields), "\"addresses_and_ports\"", .choices = rss_fields},
+	{"num_worker_queues", conf_read_uint16, AT(num_worker_queues), "0", 0, 1024},
+	{"flow_paths", conf_read_flow_paths, .min = 1, .max = CONF_MAX_FLOW_PATHS, .keys = conf_flow_path_keys,
+		.expected = "is not a list ( { rx_port = 0; ... }, ... ) of paths", .items = "flow paths"},
+	{"lcores", conf_read_lcores, .keys = conf_lcore_keys},
 	{0},
 };
+
+/* These keys have no effect beside a fixed MAC. */
+static void warn_about_interfaces(struct conf_reader *reader, const config_setting_t *root)
+{
+	static const char *const names[] = {"outbound_vrf", "port_interfaces"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const config_setting_t *at = config_setting_get_member(root, names[i]);
+
+		if (at)
+			conf_warn(reader, at, NULL, "has no effect, because outbound_gateway_mac is not \"auto\"");
+	}
+}
 
 static void read_root(struct conf_reader *reader, const config_setting_t *root)
 {
@@ -171,7 +225,8 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 	if (reader->faults->errors != errors)
 		return; /* the checks below would report consequences of these errors */
 	conf_check_lcores(reader, root);
-	conf_check_interfaces(reader, root);
+	if (!conf->gateway_auto)
+		warn_about_interfaces(reader, root);
 	if (conf->steering.reply_without_df && !conf->steering.send_too_big)
 		conf_warn(reader, config_setting_get_member(root, "send_icmp_too_big_without_df"), NULL,
 			"has no effect, because send_icmp_too_big is false");
@@ -202,26 +257,6 @@ int conf_read(const char *path, struct conf *conf, struct faults *faults)
 	};
 	struct conf_reader reader = {.conf = conf, .faults = faults, .retired = retired};
 
-	*conf = (struct conf){
-		.steering =
-			{
-				.hash_fields = STEERING_SOURCE_ADDRESS,
-				.forward_ping = true,
-				.outbound_mtu = 1500,
-				.admission = conf_admission_default(),
-			},
-		.exception_limits = {.control = 10000, .other = 1000},
-		.rx_drop_en = true,
-		.rx_descriptors = 1024,
-		.tx_descriptors = 1024,
-		.rss_fields = CONF_RSS_ADDRESSES_AND_PORTS,
-		.metrics = conf_metrics_default(),
-		.max_shrink = TABLE_GUARD_MAX_SHRINK,
-	};
+	*conf = (struct conf){.steering.admission.accept = ADMISSION_LISTED};
 	return conf_read_file(path, &reader, read_root);
-}
-
-unsigned conf_count_keys_in(const char *text)
-{
-	return conf_count_keys(text, conf_keys);
 }

@@ -11,6 +11,7 @@
 
 #include "common/endpoint.h"
 #include "common/faults.h"
+#include "conf/conf_key.h"
 #include "packet/steering.h"
 #include "program/statsd/statsd.h"
 
@@ -20,6 +21,7 @@
 #define CONF_INTERFACE_SIZE  16 /* IF_NAMESIZE */
 #define CONF_MAX_DESCRIPTORS 32768 /* of a queue */
 #define CONF_MAX_EXCEPTIONS  10000000 /* a second */
+#define CONF_MAX_VLAN        4094 /* 4095 is reserved (IEEE 802.1Q) */
 
 enum conf_exception_path {
 	CONF_EXCEPTION_NONE,
@@ -99,7 +101,7 @@ struct conf {
  */
 int conf_read(const char *path, struct conf *conf, struct faults *faults);
 
-/* Returns how many keys of director.conf the text has at its top level. */
-unsigned conf_count_keys_in(const char *text);
+/* The keys of director.conf. */
+extern const struct conf_key conf_keys[];
 
 #endif

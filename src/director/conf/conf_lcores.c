@@ -10,49 +10,23 @@ enum {
 	MAX_QUEUE = 1023, /* RTE_MAX_QUEUES_PER_PORT is 1024 */
 };
 
+#define AT(member) .offset = offsetof(struct conf_flow_path, member)
+
+const struct conf_key conf_flow_path_keys[] = {
+	{"rx_port", conf_read_uint16, AT(rx_port), .max = MAX_PORT, .required = "the port to receive from"},
+	{"rx_queue", conf_read_uint16, AT(rx_queue), .max = MAX_QUEUE, .required = "the queue to receive from"},
+	{"tx_port", conf_read_uint16, AT(tx_port), .max = MAX_PORT, .required = "the port to transmit on"},
+	{"tx_queue", conf_read_uint16, AT(tx_queue), .max = MAX_QUEUE, .required = "the queue to transmit on"},
+	{0},
+};
+
 void conf_read_flow_paths(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
-	static const struct conf_key keys[] = {
-		{.name = "rx_port",
-			.read = conf_read_uint16,
-			.offset = offsetof(struct conf_flow_path, rx_port),
-			.max = MAX_PORT,
-			.required = "the port to receive from"},
-		{.name = "rx_queue",
-			.read = conf_read_uint16,
-			.offset = offsetof(struct conf_flow_path, rx_queue),
-			.max = MAX_QUEUE,
-			.required = "the queue to receive from"},
-		{.name = "tx_port",
-			.read = conf_read_uint16,
-			.offset = offsetof(struct conf_flow_path, tx_port),
-			.max = MAX_PORT,
-			.required = "the port to transmit on"},
-		{.name = "tx_queue",
-			.read = conf_read_uint16,
-			.offset = offsetof(struct conf_flow_path, tx_queue),
-			.max = MAX_QUEUE,
-			.required = "the queue to transmit on"},
-		{0},
-	};
-	struct conf *conf = reader->conf;
-	int count = config_setting_length(at);
-	char value[CONF_VALUE_MAX];
+	struct conf *conf = field;
 
-	(void)key;
-	(void)field;
-	if (config_setting_type(at) != CONFIG_TYPE_LIST || count == 0) {
-		conf_error(reader, at, NULL, "%s is not a list ( { rx_port = 0; ... }, ... ) of paths",
-			conf_value(at, CONFIG_TYPE_LIST, value));
-		return;
-	}
-	if (count > CONF_MAX_FLOW_PATHS) {
-		conf_error(reader, at, NULL, "has %d flow paths; at most %d", count, CONF_MAX_FLOW_PATHS);
-		return;
-	}
-	conf->flow_path_count = (uint16_t)count;
-	for (int i = 0; i < count; i++)
-		conf_read_group(reader, config_setting_get_elem(at, (unsigned)i), keys, &conf->flow_paths[i]);
+	conf->flow_path_count = (uint16_t)conf_list_length(reader, at, key);
+	for (unsigned i = 0; i < conf->flow_path_count; i++)
+		conf_read_group(reader, config_setting_get_elem(at, i), key->keys, &conf->flow_paths[i]);
 }
 
 /* Reads flow_paths of an lcore, like [0, 1] or (0, 1). field: the struct conf_lcore. */
@@ -61,23 +35,26 @@ static void read_path_indices(
 {
 	static const struct conf_key index = {.max = CONF_MAX_FLOW_PATHS - 1};
 	struct conf_lcore *lcore = field;
-	int count = config_setting_length(at);
-	char value[CONF_VALUE_MAX];
 
-	(void)key;
-	if ((config_setting_type(at) != CONFIG_TYPE_ARRAY && config_setting_type(at) != CONFIG_TYPE_LIST) || count == 0) {
-		conf_error(reader, at, NULL, "%s is not a list of indices into flow_paths, like [0, 1]",
-			conf_value(at, CONFIG_TYPE_ARRAY, value));
-		return;
-	}
-	if (count > CONF_MAX_FLOW_PATHS) {
-		conf_error(reader, at, NULL, "has %d indices; at most %d", count, CONF_MAX_FLOW_PATHS);
-		return;
-	}
-	lcore->flow_path_count = (uint16_t)count;
-	for (int i = 0; i < count; i++)
-		conf_read_uint16(reader, config_setting_get_elem(at, (unsigned)i), &index, &lcore->flow_paths[i]);
+	lcore->flow_path_count = (uint16_t)conf_list_length(reader, at, key);
+	for (unsigned i = 0; i < lcore->flow_path_count; i++)
+		conf_read_uint16(reader, config_setting_get_elem(at, i), &index, &lcore->flow_paths[i]);
 }
+
+#undef AT
+#define AT(member) .offset = offsetof(struct conf_lcore, member)
+
+const struct conf_key conf_lcore_keys[] = {
+	{"rx", conf_read_bool, AT(rx), "false"},
+	{"tx", conf_read_bool, AT(tx), "false"},
+	{"flow_paths", read_path_indices, .min = 1, .max = CONF_MAX_FLOW_PATHS, .items = "indices",
+		.expected = "is not a list of indices into flow_paths, like [0, 1]"},
+	{"dist", conf_read_bool, AT(dist), "false"},
+	{"num_dist_workers", conf_read_uint16, AT(num_dist_workers), .min = 1, .max = CONF_MAX_LCORES - 1},
+	{"work", conf_read_bool, AT(work), "false"},
+	{"work_source", conf_read_uint16, AT(work_source), .max = CONF_MAX_LCORES - 1},
+	{0},
+};
 
 static bool parse_lcore_id(const char *name, uint16_t *id)
 {
@@ -93,35 +70,13 @@ static bool parse_lcore_id(const char *name, uint16_t *id)
 
 void conf_read_lcores(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
-	static const struct conf_key keys[] = {
-		{.name = "rx", .read = conf_read_bool, .offset = offsetof(struct conf_lcore, rx)},
-		{.name = "tx", .read = conf_read_bool, .offset = offsetof(struct conf_lcore, tx)},
-		{.name = "flow_paths", .read = read_path_indices},
-		{.name = "dist", .read = conf_read_bool, .offset = offsetof(struct conf_lcore, dist)},
-		{.name = "num_dist_workers",
-			.read = conf_read_uint16,
-			.offset = offsetof(struct conf_lcore, num_dist_workers),
-			.min = 1,
-			.max = CONF_MAX_LCORES - 1},
-		{.name = "work", .read = conf_read_bool, .offset = offsetof(struct conf_lcore, work)},
-		{.name = "work_source",
-			.read = conf_read_uint16,
-			.offset = offsetof(struct conf_lcore, work_source),
-			.max = CONF_MAX_LCORES - 1},
-		{0},
-	};
-	struct conf *conf = reader->conf;
-	char value[CONF_VALUE_MAX];
+	struct conf *conf = field;
+	unsigned count = config_setting_is_group(at) ? (unsigned)config_setting_length(at) : 0;
 
-	(void)key;
-	(void)field;
-	if (!config_setting_is_group(at) || config_setting_length(at) == 0) {
-		conf_error(reader, at, NULL, "%s is not a group { lcore-1 = { ... }; ... } of lcores",
-			conf_value(at, CONFIG_TYPE_GROUP, value));
-		return;
-	}
-	for (int i = 0; i < config_setting_length(at); i++) {
-		const config_setting_t *group = config_setting_get_elem(at, (unsigned)i);
+	if (count == 0)
+		conf_wrong(reader, at, CONFIG_TYPE_GROUP, "is not a group { lcore-1 = { ... }; ... } of lcores");
+	for (unsigned i = 0; i < count; i++) {
+		const config_setting_t *group = config_setting_get_elem(at, i);
 		struct conf_lcore *lcore;
 		uint16_t id;
 
@@ -132,7 +87,7 @@ void conf_read_lcores(struct conf_reader *reader, const config_setting_t *at, co
 		/* libconfig refuses duplicate names, so the array has room for all. */
 		lcore = &conf->lcores[conf->lcore_count++];
 		lcore->id = id;
-		conf_read_group(reader, group, keys, lcore);
+		conf_read_group(reader, group, key->keys, lcore);
 	}
 }
 

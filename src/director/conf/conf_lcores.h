@@ -6,7 +6,8 @@
 #include "conf/conf_reader.h"
 #include "director/conf/conf.h"
 
-/* Readers of the two keys, for struct conf_key. */
+/* The keys of a flow path and of an lcore, and the readers of the two keys. */
+extern const struct conf_key conf_flow_path_keys[], conf_lcore_keys[];
 void conf_read_flow_paths(
 	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 void conf_read_lcores(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);

@@ -69,16 +69,16 @@ static bool perform(CURL *curl, const char *url, struct reply *reply)
 
 char *client_fetch(const struct conf *conf)
 {
-	struct netaddr address = reachable(&conf->listen_ip);
+	struct netaddr address = reachable(&conf->listen.addr);
 	char to[ENDPOINT_TEXT_MAX], url[ENDPOINT_TEXT_MAX + 16];
 	struct reply reply = {0};
 	CURL *curl;
 
-	if (!conf->listen_ip.family) {
+	if (!conf->listen.has_port) {
 		command_error("the configuration has listen = \"none\", so the daemon does not report its status");
 		return NULL;
 	}
-	endpoint_text(&address, conf->listen_port, to);
+	endpoint_text(&address, conf->listen.port, to);
 	snprintf(url, sizeof(url), "http://%s/status", to);
 	curl = curl_easy_init();
 	if (!curl) {

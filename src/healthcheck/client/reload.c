@@ -57,7 +57,7 @@ static int await_result(const struct conf *conf, json_int_t before)
 
 int client_reload(const struct conf *conf)
 {
-	json_t *src = conf->listen_ip.family && file_is_locked(conf->dst) ? ask_src(conf) : NULL;
+	json_t *src = conf->listen.has_port && file_is_locked(conf->dst) ? ask_src(conf) : NULL;
 	json_int_t before = signals_of(src);
 	bool told = src;
 	pid_t pid;
@@ -68,7 +68,7 @@ int client_reload(const struct conf *conf)
 		return command_error("no glb-healthcheck that writes %s runs", conf->dst);
 	if (error)
 		return command_error("SIGHUP to process %ld: %s", (long)pid, strerror(-error));
-	if (!conf->listen_ip.family)
+	if (!conf->listen.has_port)
 		return COMMAND_OK;
 	return told ? await_result(conf, before)
 		    : command_error("process %ld got SIGHUP, but does not tell the result: see its log", (long)pid);

@@ -1,76 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "healthcheck/config/conf.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/content.h"
-#include "common/endpoint.h"
 #include "common/file/file.h"
 #include "conf/conf_reader.h"
 #include "table/table_guard.h"
 
-#define AT(member) .offset = offsetof(struct conf, member)
-
-static void read_address(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+static const char *parse_ipv4(const char *text, void *field)
 {
-	const char *text = config_setting_get_string(at);
-	char value[CONF_VALUE_MAX];
 	struct netaddr addr;
 
-	if (!text || !netaddr_parse(text, &addr) || addr.family != key->family)
-		conf_error(reader, at, NULL, "%s is not an %s address", conf_value(at, CONFIG_TYPE_STRING, value),
-			key->family == NETADDR_V4 ? "IPv4" : "IPv6");
-	else
-		*(struct netaddr *)field = addr;
+	if (!netaddr_parse(text, &addr) || addr.family != NETADDR_V4)
+		return "is not an IPv4 address";
+	*(struct netaddr *)field = addr;
+	return NULL;
 }
 
-/* Parses "127.0.0.1:19521" or "[::1]:19521". */
-static bool parse_listen(const char *text, struct netaddr *ip, uint16_t *port)
+static const char *parse_ipv6(const char *text, void *field)
 {
-	struct endpoint listen;
+	struct netaddr addr;
 
-	if (!endpoint_parse(text, &listen) || listen.port == 0 || (text[0] == '[') != (listen.addr.family == NETADDR_V6))
-		return false;
-	*ip = listen.addr;
-	*port = listen.port;
-	return true;
+	if (!netaddr_parse(text, &addr) || addr.family != NETADDR_V6)
+		return "is not an IPv6 address";
+	*(struct netaddr *)field = addr;
+	return NULL;
 }
 
-static void read_listen(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+static const char *parse_listen(const char *text, void *field)
 {
-	struct conf *conf = reader->conf;
-	const char *text = config_setting_get_string(at);
-	char value[CONF_VALUE_MAX];
-
-	(void)key;
-	(void)field;
-	if (text && strcmp(text, "none") == 0)
-		conf->listen_ip = (struct netaddr){0};
-	else if (!text || !parse_listen(text, &conf->listen_ip, &conf->listen_port))
-		conf_error(reader, at, NULL,
-			"%s is neither \"none\" nor an address and port like \"127.0.0.1:19521\" or \"[::1]:19521\"",
-			conf_value(at, CONFIG_TYPE_STRING, value));
-}
-
-static void read_forwarding_table(
-	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
-{
-	static const struct conf_key keys[] = {
-		{.name = "src", .read = conf_read_string, AT(src), .required = "the path of the JSON table that you edit"},
-		{.name = "dst",
-			.read = conf_read_string,
-			AT(dst),
-			.required = "the path of the JSON table that glb-healthcheck writes"},
-		{0},
-	};
-	struct conf *conf = reader->conf;
-
-	(void)key;
-	(void)field;
-	conf_read_group(reader, at, keys, conf);
+	if (conf_parse_listen(text, field))
+		return NULL;
+	return "is neither \"none\" nor an address and port like \"127.0.0.1:19521\" or \"[::1]:19521\"";
 }
 
 static bool is_unit(const char *text)
@@ -82,19 +48,9 @@ static bool is_unit(const char *text)
 
 static void read_reload(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
-	static const struct conf_key keys[] = {
-		{.name = "build",
-			.read = conf_read_string,
-			AT(reload_build),
-			.required = "the path of the binary table that the director reads"},
-		{.name = "notify", .read = conf_read_string, AT(reload_notify)},
-		{0},
-	};
-	struct conf *conf = reader->conf;
+	struct conf *conf = field;
 
-	(void)key;
-	(void)field;
-	conf_read_group(reader, at, keys, conf);
+	conf_read_group(reader, at, key->keys, conf);
 	if (conf->reload_notify && conf->reload_notify[0] != '/' && !is_unit(conf->reload_notify))
 		conf_error(reader, at, "notify",
 			"'%s' is neither a unit (\"glb-director.service\") nor the full path of a pid file",
@@ -111,84 +67,72 @@ static void check_name(struct conf_reader *reader, const config_setting_t *at, c
 			conf_error(reader, at, "name", "'%s' is given twice; give each table once", table->name);
 }
 
-static void read_table(struct conf_reader *reader, const config_setting_t *at, struct conf_table *table)
-{
-	static const struct conf_key keys[] = {
-		{.name = "name",
-			.read = conf_read_string,
-			.offset = offsetof(struct conf_table, name),
-			.required = "the name of a table in src"},
-		{.name = "http", .read = conf_http_read, .offset = offsetof(struct conf_table, http)},
-		{0},
-	};
-
-	conf_read_group(reader, at, keys, table);
-	check_name(reader, at, table);
-}
-
 static void read_tables(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
-	struct conf *conf = reader->conf;
-	char value[CONF_VALUE_MAX];
-	int count = config_setting_length(at);
+	struct conf *conf = field;
+	unsigned count = conf_list_length(reader, at, key);
 
-	(void)key;
-	(void)field;
-	if (!config_setting_is_list(at)) {
-		conf_error(reader, at, NULL, "%s is not a list ( { name = \"...\"; http = { ... }; }, ... )",
-			conf_value(at, CONFIG_TYPE_LIST, value));
-		return;
+	conf->tables = conf_allocate(reader, at, count, sizeof(*conf->tables));
+	for (; conf->tables && conf->table_count < count; conf->table_count++) {
+		const config_setting_t *group = config_setting_get_elem(at, (unsigned)conf->table_count);
+		struct conf_table *table = &conf->tables[conf->table_count];
+
+		conf_read_group(reader, group, key->keys, table);
+		check_name(reader, group, table);
 	}
-	conf->tables = calloc((size_t)count + 1, sizeof(*conf->tables));
-	if (!conf->tables) {
-		conf_error(reader, at, NULL, "out of memory");
-		return;
-	}
-	conf->table_count = (size_t)count;
-	for (int i = 0; i < count; i++)
-		read_table(reader, config_setting_get_elem(at, (unsigned)i), &conf->tables[i]);
 }
 
-static const struct conf_key keys[] = {
-	{.name = "forwarding_table", .read = read_forwarding_table, .required = "{ src = \"FILE\"; dst = \"FILE\"; }"},
-	{.name = "reload_command", .read = conf_read_string, AT(reload_command)},
-	{.name = "reload", .read = read_reload},
-	{.name = "reload_timeout_ms", .read = conf_read_unsigned, AT(reload_timeout_ms), .min = 100, .max = 3600000},
-	{.name = "interval_ms",
-		.read = conf_read_unsigned,
-		AT(timing.interval_ms),
-		.min = CHECK_INTERVAL_MS_MIN,
-		.max = CHECK_TIMING_MS_MAX},
-	{.name = "timeout_ms",
-		.read = conf_read_unsigned,
-		AT(timing.timeout_ms),
-		.min = CHECK_TIMEOUT_MS_MIN,
-		.max = CHECK_TIMING_MS_MAX},
-	{.name = "trigger", .read = conf_read_unsigned, AT(trigger), .min = 1, .max = CHECK_TRIGGER_MAX},
-	{.name = "trigger_healthy", .read = conf_read_unsigned, AT(timing.trigger_healthy), .min = 1, .max = CHECK_TRIGGER_MAX},
-	{.name = "trigger_unhealthy",
-		.read = conf_read_unsigned,
-		AT(timing.trigger_unhealthy),
-		.min = 1,
-		.max = CHECK_TRIGGER_MAX},
-	{.name = "hold_ms", .read = conf_read_unsigned, AT(hold_ms), .max = 3600000},
-	{.name = "hold_max_ms", .read = conf_read_unsigned, AT(hold_max_ms), .min = 1, .max = 86400000},
-	{.name = "panic_threshold", .read = conf_read_unsigned, AT(panic_threshold), .max = 100},
-	{.name = "max_shrink", .read = conf_read_unsigned, AT(max_shrink), .max = TABLE_GUARD_OFF},
-	{.name = "max_concurrent", .read = conf_read_unsigned, AT(max_concurrent), .min = 1, .max = 65535},
-	{.name = "full_handshake_ms", .read = conf_read_unsigned, AT(full_handshake_ms), .max = 86400000},
-	{.name = "source_ip", .read = read_address, AT(source_ip), .family = NETADDR_V4},
-	{.name = "source_ip6", .read = read_address, AT(source_ip6), .family = NETADDR_V6},
-	{.name = "state_file", .read = conf_read_string, AT(state_file)},
-	{.name = "listen", .read = read_listen},
-	{.name = "watch", .read = conf_read_bool, AT(watch)},
-	{.name = "tunnel_vip", .read = conf_read_bool, AT(tunnel_vip)},
-	{.name = "fou_gre", .read = conf_read_bool, AT(fou_gre)},
-	{.name = "log_probes", .read = conf_read_bool, AT(log_probes)},
-	{.name = "http", .read = conf_http_read, AT(http)},
-	{.name = "tables", .read = read_tables},
-	{.name = "commands", .read = conf_commands_read, AT(commands)},
-	{.name = "max_commands", .read = conf_read_unsigned, AT(max_commands), .min = 1, .max = 1024},
+#define AT(member) .offset = offsetof(struct conf, member)
+
+static const struct conf_key forwarding_table_keys[] = {
+	{"src", conf_read_string, AT(src), .required = "the path of the JSON table that you edit"},
+	{"dst", conf_read_string, AT(dst), .required = "the path of the JSON table that glb-healthcheck writes"},
+	{0},
+};
+
+static const struct conf_key reload_keys[] = {
+	{"build", conf_read_string, AT(reload_build), .required = "the path of the binary table that the director reads"},
+	{"notify", conf_read_string, AT(reload_notify)},
+	{0},
+};
+
+static const struct conf_key table_keys[] = {
+	{"name", conf_read_string, .offset = offsetof(struct conf_table, name), .required = "the name of a table in src"},
+	{"http", conf_http_read, .offset = offsetof(struct conf_table, http), .keys = conf_http_keys},
+	{0},
+};
+
+const struct conf_key conf_healthcheck_keys[] = {
+	{"forwarding_table", conf_read_members, .keys = forwarding_table_keys,
+		.required = "{ src = \"FILE\"; dst = \"FILE\"; }"},
+	{"reload_command", conf_read_string, AT(reload_command)},
+	{"reload", read_reload, .keys = reload_keys},
+	{"reload_timeout_ms", conf_read_unsigned, AT(reload_timeout_ms), "90000", 100, 3600000},
+	{"interval_ms", conf_read_unsigned, AT(timing.interval_ms), "2000", CHECK_INTERVAL_MS_MIN, CHECK_TIMING_MS_MAX},
+	{"timeout_ms", conf_read_unsigned, AT(timing.timeout_ms), "1000", CHECK_TIMEOUT_MS_MIN, CHECK_TIMING_MS_MAX},
+	{"trigger", conf_read_unsigned, AT(trigger), "3", 1, CHECK_TRIGGER_MAX},
+	{"trigger_healthy", conf_read_unsigned, AT(timing.trigger_healthy), .min = 1, .max = CHECK_TRIGGER_MAX},
+	{"trigger_unhealthy", conf_read_unsigned, AT(timing.trigger_unhealthy), .min = 1, .max = CHECK_TRIGGER_MAX},
+	{"hold_ms", conf_read_unsigned, AT(hold_ms), "10000", 0, 3600000},
+	{"hold_max_ms", conf_read_unsigned, AT(hold_max_ms), .min = 1, .max = 86400000},
+	{"panic_threshold", conf_read_unsigned, AT(panic_threshold), "50", 0, 100},
+	{"max_shrink", conf_read_unsigned, AT(max_shrink), CONF_TEXT(TABLE_GUARD_MAX_SHRINK), 0, TABLE_GUARD_OFF},
+	{"max_concurrent", conf_read_unsigned, AT(max_concurrent), "1024", 1, 65535},
+	{"full_handshake_ms", conf_read_unsigned, AT(full_handshake_ms), "30000", 0, 86400000},
+	{"source_ip", conf_read_text, AT(source_ip), .parse = parse_ipv4},
+	{"source_ip6", conf_read_text, AT(source_ip6), .parse = parse_ipv6},
+	{"state_file", conf_read_string, AT(state_file)},
+	{"listen", conf_read_text, AT(listen), "\"127.0.0.1:19521\"", .parse = parse_listen},
+	{"watch", conf_read_bool, AT(watch), "true"},
+	{"tunnel_vip", conf_read_bool, AT(tunnel_vip), "false"},
+	{"fou_gre", conf_read_bool, AT(fou_gre), "false"},
+	{"log_probes", conf_read_bool, AT(log_probes), "false"},
+	{"http", conf_http_read, AT(http), .keys = conf_http_keys},
+	{"tables", read_tables, .max = INT_MAX, .keys = table_keys,
+		.expected = "is not a list ( { name = \"...\"; http = { ... }; }, ... )"},
+	{"commands", conf_commands_read, AT(commands), .max = INT_MAX, .keys = conf_command_keys,
+		.expected = "is not a list ( { name = \"...\"; command = [ ... ]; }, ... )"},
+	{"max_commands", conf_read_unsigned, AT(max_commands), "16", 1, 1024},
 	{0},
 };
 
@@ -256,7 +200,7 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 	size_t errors = reader->faults->errors;
 	char *state;
 
-	conf_read_group(reader, root, keys, conf);
+	conf_read_group(reader, root, conf_healthcheck_keys, conf);
 	if (reader->faults->errors != errors)
 		return;
 	if (!conf->timing.trigger_healthy)
@@ -293,20 +237,7 @@ int conf_read_healthcheck(const char *path, struct conf *conf, struct faults *fa
 	struct stat file;
 	int error;
 
-	*conf = (struct conf){
-		.reload_timeout_ms = 90000,
-		.timing = {.interval_ms = 2000, .timeout_ms = 1000},
-		.trigger = 3,
-		.hold_ms = 10000,
-		.panic_threshold = 50,
-		.max_shrink = TABLE_GUARD_MAX_SHRINK,
-		.max_concurrent = 1024,
-		.max_commands = 16,
-		.full_handshake_ms = 30000,
-		.listen_ip = {.family = NETADDR_V4, .bytes = {127, 0, 0, 1}},
-		.listen_port = 19521,
-		.watch = true,
-	};
+	*conf = (struct conf){0};
 	error = conf_read_file(path, &reader, read_root);
 	if (!error && has_headers(conf) && stat(path, &file) == 0 && file.st_mode & S_IROTH)
 		faults_warn(faults, NULL,
@@ -315,11 +246,6 @@ int conf_read_healthcheck(const char *path, struct conf *conf, struct faults *fa
 	if (error)
 		conf_free(conf);
 	return error;
-}
-
-unsigned conf_count_healthcheck_keys_in(const char *text)
-{
-	return conf_count_keys(text, keys);
 }
 
 void conf_free(struct conf *conf)

@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/endpoint.h"
 #include "common/faults.h"
-#include "common/netaddr.h"
+#include "conf/conf_key.h"
 #include "health/settings.h"
 #include "healthcheck/config/conf_command.h"
 #include "healthcheck/config/conf_http.h"
@@ -41,9 +42,8 @@ struct conf {
 	/* Without a family: the kernel chooses the source address. */
 	struct netaddr source_ip, source_ip6;
 	char *state_file;
-	/* Address of /status and /metrics. Without a family: do not listen. The port is in host byte order. */
-	struct netaddr listen_ip;
-	uint16_t listen_port;
+	/* Where /status and /metrics are. Without a port: nowhere. */
+	struct endpoint listen;
 	bool watch, tunnel_vip, log_probes;
 	/* fou checks put a GRE header before the inner packet. */
 	bool fou_gre;
@@ -61,8 +61,8 @@ struct conf {
 int conf_read_healthcheck(const char *path, struct conf *conf, struct faults *faults);
 void conf_free(struct conf *conf);
 
-/* Returns how many keys of healthcheck.conf the text has at its top level. */
-unsigned conf_count_healthcheck_keys_in(const char *text);
+/* The keys of healthcheck.conf. */
+extern const struct conf_key conf_healthcheck_keys[];
 
 /* Returns the configured source address of this family; NULL: the kernel chooses. */
 const struct netaddr *conf_source(const struct conf *conf, uint8_t family);

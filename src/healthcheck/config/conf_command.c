@@ -7,66 +7,36 @@
 #include "conf/conf_argv.h"
 #include "health/settings.h"
 
-static void read_name(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+static const char *name_fault(const char *name)
 {
-	const char *text = config_setting_get_string(at);
-	char value[CONF_VALUE_MAX];
-
-	if (!text || !check_command_name_is_valid(text))
-		conf_error(reader, at, NULL, "%s is not %s", conf_value(at, CONFIG_TYPE_STRING, value),
-			CHECK_COMMAND_NAME_FORM);
-	else
-		conf_read_string(reader, at, key, field);
+	return check_command_name_is_valid(name) ? NULL : "is not " CHECK_COMMAND_NAME_FORM;
 }
 
-static void read_arguments(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
-{
-	static const struct conf_argv_place places[] = {{CONF_COMMAND_IP, "the address of the proxy"}, {0}};
+static const struct conf_argv_place places[] = {{CONF_COMMAND_IP, "the address of the proxy"}, {0}};
 
-	(void)key;
-	conf_argv_read(reader, at, places, field);
-}
-
-static void read_command(struct conf_reader *reader, const config_setting_t *at, struct conf_commands *commands)
-{
-	static const struct conf_key keys[] = {
-		{.name = "name",
-			.read = read_name,
-			.offset = offsetof(struct conf_command, name),
-			.required = "the name by which tables call the command"},
-		{.name = "command",
-			.read = read_arguments,
-			.offset = offsetof(struct conf_command, arguments),
-			.required = "[\"/full/path\", \"ARGUMENT\"]"},
-		{0},
-	};
-	struct conf_command *command = &commands->items[commands->count];
-
-	conf_read_group(reader, at, keys, command);
-	if (command->name && conf_commands_find(commands, command->name))
-		conf_error(reader, at, "name", "'%s' is given twice; give each command its own name", command->name);
-	commands->count++;
-}
+const struct conf_key conf_command_keys[] = {
+	{"name", conf_read_string, .offset = offsetof(struct conf_command, name), .fault = name_fault,
+		.required = "the name by which tables call the command"},
+	{"command", conf_argv_read, .offset = offsetof(struct conf_command, arguments), .places = places,
+		.required = "[\"/full/path\", \"ARGUMENT\"]"},
+	{0},
+};
 
 void conf_commands_read(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	struct conf_commands *commands = field;
-	char value[CONF_VALUE_MAX];
-	int count = config_setting_length(at);
+	unsigned count = conf_list_length(reader, at, key);
 
-	(void)key;
-	if (!config_setting_is_list(at)) {
-		conf_error(reader, at, NULL, "%s is not a list ( { name = \"...\"; command = [ ... ]; }, ... )",
-			conf_value(at, CONFIG_TYPE_LIST, value));
-		return;
+	commands->items = conf_allocate(reader, at, count, sizeof(*commands->items));
+	for (; commands->items && commands->count < count; commands->count++) {
+		const config_setting_t *group = config_setting_get_elem(at, (unsigned)commands->count);
+		struct conf_command *command = &commands->items[commands->count];
+
+		conf_read_group(reader, group, key->keys, command);
+		if (command->name && conf_commands_find(commands, command->name))
+			conf_error(reader, group, "name", "'%s' is given twice; give each command its own name",
+				command->name);
 	}
-	commands->items = calloc((size_t)count + 1, sizeof(*commands->items));
-	if (!commands->items) {
-		conf_error(reader, at, NULL, "out of memory");
-		return;
-	}
-	for (int i = 0; i < count; i++)
-		read_command(reader, config_setting_get_elem(at, (unsigned)i), commands);
 }
 
 const struct conf_command *conf_commands_find(const struct conf_commands *commands, const char *name)

@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+#include "conf/conf_key.h"
+
 struct conf_command {
 	char *name;
 	/* The path of the program and its arguments; NULL at the end. Owned, with its strings. */
@@ -22,11 +24,8 @@ struct conf_commands {
 /* In an argument, this text stands for the address of the proxy. */
 #define CONF_COMMAND_IP "{ip}"
 
-struct config_setting_t; /* libconfig's */
-struct conf_key;
-struct conf_reader;
-
-/* Reads the list `commands` into `field`, which is a struct conf_commands. */
+/* The keys of a command, and the reader of the list `commands`: `field` is a struct conf_commands. */
+extern const struct conf_key conf_command_keys[];
 void conf_commands_read(
 	struct conf_reader *reader, const struct config_setting_t *at, const struct conf_key *key, void *field);
 

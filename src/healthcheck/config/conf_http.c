@@ -10,19 +10,10 @@
 
 #include "conf/conf_reader.h"
 
-static void store(struct conf_reader *reader, const config_setting_t *at, char **field, const char *text)
-{
-	free(*field);
-	*field = strdup(text);
-	if (!*field)
-		conf_error(reader, at, NULL, "out of memory");
-}
-
 static void read_setting(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	enum http_setting setting = http_setting_find(key->name);
 	const char *text = config_setting_get_string(at), *fault;
-	char value[CONF_VALUE_MAX];
 	int type = CONFIG_TYPE_STRING;
 
 	if (http_setting_is_bool(setting)) {
@@ -31,9 +22,9 @@ static void read_setting(struct conf_reader *reader, const config_setting_t *at,
 	}
 	fault = http_setting_fault(setting, text ? text : "");
 	if (fault || !text)
-		conf_error(reader, at, NULL, "%s is not %s", conf_value(at, type, value), fault ? fault : "a string");
+		conf_wrong(reader, at, type, "is not %s", fault ? fault : "a string");
 	else
-		store(reader, at, field, text);
+		conf_store(reader, at, field, text);
 }
 
 /* The values may be secrets, so no fault shows them. */
@@ -86,19 +77,18 @@ static void pair_files(struct conf_reader *reader, const config_setting_t *at, s
 	if (values[HTTP_KEY_FILE] && !values[HTTP_CERT_FILE])
 		conf_error(reader, at, "key_file", "given without cert_file; give both");
 	else if (values[HTTP_CERT_FILE] && !values[HTTP_KEY_FILE])
-		store(reader, at, &values[HTTP_KEY_FILE], values[HTTP_CERT_FILE]);
+		conf_store(reader, at, &values[HTTP_KEY_FILE], values[HTTP_CERT_FILE]);
 }
 
-#define AT(setting) .offset = offsetof(struct http_settings, values) + sizeof(char *) * (setting)
+#define AT(setting) .offset = offsetof(struct http_settings, values[setting])
 
-static const struct conf_key http_keys[] = {
-#define X(symbol, text) \
-	{.name = text, .read = HTTP_##symbol == HTTP_HEADERS ? read_headers : read_setting, AT(HTTP_##symbol)},
+const struct conf_key conf_http_keys[] = {
+#define X(symbol, text) {text, HTTP_##symbol == HTTP_HEADERS ? read_headers : read_setting, AT(HTTP_##symbol)},
 	HTTP_TABLE_SETTINGS(X)
 #undef X
-		{.name = "ca_file", .read = read_file, AT(HTTP_CA_FILE)},
-	{.name = "cert_file", .read = read_file, AT(HTTP_CERT_FILE)},
-	{.name = "key_file", .read = read_key_file, AT(HTTP_KEY_FILE)},
+		{"ca_file", read_file, AT(HTTP_CA_FILE)},
+	{"cert_file", read_file, AT(HTTP_CERT_FILE)},
+	{"key_file", read_key_file, AT(HTTP_KEY_FILE)},
 	{0},
 };
 
@@ -106,8 +96,7 @@ void conf_http_read(struct conf_reader *reader, const config_setting_t *at, cons
 {
 	const char *fault;
 
-	(void)key;
-	conf_read_group(reader, at, http_keys, field);
+	conf_read_group(reader, at, key->keys, field);
 	pair_files(reader, at, field);
 	fault = http_settings_fault(field);
 	if (fault)

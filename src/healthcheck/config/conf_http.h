@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "conf/conf_key.h"
 #include "health/http_settings.h"
 #include "health/status_set.h"
 
@@ -37,12 +38,8 @@ struct conf_http {
 	unsigned users;
 };
 
-struct config_setting_t; /* libconfig's */
-struct conf_key;
-struct conf_reader;
-
-/* Reads a group `http` into `field`, which is a struct http_settings. Members whose keys are missing keep
- * their values. */
+/* The keys of a group `http`, and its reader: `field` is a struct http_settings. Values whose keys are missing stay. */
+extern const struct conf_key conf_http_keys[];
 void conf_http_read(
 	struct conf_reader *reader, const struct config_setting_t *at, const struct conf_key *key, void *field);
 

@@ -37,12 +37,12 @@ int server_open(struct server *server, struct monitor *monitor, struct faults *f
 	int error;
 
 	*server = (struct server){.loop = monitor->loop};
-	error = http_server_open(&server->http, &conf->listen_ip, conf->listen_port, page_routes, monitor);
+	error = http_server_open(&server->http, &conf->listen.addr, conf->listen.port, page_routes, monitor);
 	if (error) {
 		char address[NETADDR_TEXT_MAX];
 
 		faults_error(faults, "listen", "cannot serve on %s port %u: %s",
-			netaddr_format(&conf->listen_ip, address), conf->listen_port, strerror(-error));
+			netaddr_format(&conf->listen.addr, address), conf->listen.port, strerror(-error));
 		return error;
 	}
 	ev_io_init(&server->io, on_io, http_server_descriptor(server->http), EV_READ);

@@ -1,104 +1,67 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "redirect/config/redirect_conf.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf/conf_reader.h"
 #include "gue/gue_wire.h"
 
-/* Reads one prefix. Of `family` only, unless that is NETADDR_NONE. */
-static bool read_prefix(
-	struct conf_reader *reader, const config_setting_t *at, enum netaddr_family family, struct netprefix *prefix)
+/* Reads one prefix, an IPv4 one unless `any_family`. */
+static bool read_prefix(struct conf_reader *reader, const config_setting_t *at, bool any_family, struct netprefix *prefix)
 {
-	char value[CONF_VALUE_MAX];
-
 	if (!conf_read_prefix(reader, at, prefix))
 		return false;
-	if (family && prefix->addr.family != family) {
-		conf_error(reader, at, NULL, "%s is not IPv4, but directors and proxies send to IPv4 addresses only",
-			conf_value(at, CONFIG_TYPE_STRING, value));
-		return false;
-	}
-	return true;
+	if (any_family || prefix->addr.family == NETADDR_V4)
+		return true;
+	conf_wrong(reader, at, CONFIG_TYPE_STRING, "is not IPv4, but directors and proxies send to IPv4 addresses only");
+	return false;
 }
 
-static void read_list(struct conf_reader *reader, const config_setting_t *at, enum netaddr_family family,
-	struct redirect_prefixes *prefixes)
+static void read_list(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key,
+	bool any_family, struct redirect_prefixes *prefixes)
 {
-	int count = config_setting_length(at);
+	unsigned count = conf_list_length(reader, at, key);
 
 	prefixes->any = false;
-	prefixes->items = calloc((size_t)count + 1, sizeof(*prefixes->items));
-	if (!prefixes->items) {
-		conf_error(reader, at, NULL, "out of memory");
-		return;
-	}
-	for (int i = 0; i < count; i++)
-		if (read_prefix(reader, config_setting_get_elem(at, (unsigned)i), family,
-			    &prefixes->items[prefixes->count]))
+	prefixes->items = conf_allocate(reader, at, count, sizeof(*prefixes->items));
+	for (unsigned i = 0; prefixes->items && i < count; i++)
+		if (read_prefix(reader, config_setting_get_elem(at, i), any_family, &prefixes->items[prefixes->count]))
 			prefixes->count++;
 }
 
-static void read_allow_from(
-	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+/* Also reads next_hops, which may be empty: this host then passes no packet on. */
+static void read_senders(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
-	char value[CONF_VALUE_MAX];
-
-	(void)key;
-	if (!conf_is_list(at))
-		conf_error(reader, at, NULL, "%s is not a list like [\"192.0.2.0/24\", \"198.51.100.7\"]",
-			conf_value(at, CONFIG_TYPE_ARRAY, value));
-	else if (config_setting_length(at) == 0)
+	if (key->min && conf_is_list(at) && config_setting_length(at) == 0)
 		conf_error(reader, at, NULL,
 			"is empty, so this host would accept no packet; name the directors and the proxies");
 	else
-		read_list(reader, at, NETADDR_V4, field);
+		read_list(reader, at, key, false, field);
 }
 
 static void read_allow_to(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
-	const char *text = config_setting_get_string(at);
-	struct redirect_conf *conf = reader->conf;
-	char value[CONF_VALUE_MAX];
+	struct redirect_conf *conf = field;
 
-	(void)key;
-	if (text && strcmp(text, "local") == 0)
-		return; /* the default */
-	if (!conf_is_list(at)) {
-		conf_error(reader, at, NULL,
-			"%s is neither \"local\" nor a list like [\"203.0.113.10\", \"2001:db8::/64\"]",
-			conf_value(at, CONFIG_TYPE_STRING, value));
-	} else if (config_setting_length(at) == 0) {
+	conf->allow_to_local = conf_is_word(at, "local");
+	if (conf_is_list(at) && config_setting_length(at) == 0)
 		conf_error(reader, at, NULL,
 			"is empty, so this host would accept no packet; name the VIPs, or write \"local\"");
-	} else {
-		conf->allow_to_local = false;
-		read_list(reader, at, NETADDR_NONE, field);
-	}
+	else if (!conf->allow_to_local)
+		read_list(reader, at, key, true, &conf->allow_to);
 }
 
-/* An empty list is useful: this host then passes no packet on. */
-static void read_next_hops(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
-{
-	char value[CONF_VALUE_MAX];
+#define AT(member) .offset = offsetof(struct redirect_conf, member)
 
-	(void)key;
-	if (!conf_is_list(at))
-		conf_error(reader, at, NULL, "%s is not a list like [\"192.0.2.0/24\"]",
-			conf_value(at, CONFIG_TYPE_ARRAY, value));
-	else
-		read_list(reader, at, NETADDR_V4, field);
-}
-
-static const struct conf_key keys[] = {
-	{.name = "allow_from", .read = read_allow_from, .offset = offsetof(struct redirect_conf, allow_from)},
-	{.name = "allow_to", .read = read_allow_to, .offset = offsetof(struct redirect_conf, allow_to)},
-	{.name = "next_hops", .read = read_next_hops, .offset = offsetof(struct redirect_conf, next_hops)},
-	{.name = "max_hops",
-		.read = conf_read_unsigned,
-		.offset = offsetof(struct redirect_conf, max_hops),
-		.max = GUE_MAX_LATER_HOPS},
+const struct conf_key redirect_conf_keys[] = {
+	{"allow_from", read_senders, AT(allow_from), .min = 1, .max = INT_MAX,
+		.expected = "is not a list like [\"192.0.2.0/24\", \"198.51.100.7\"]"},
+	{"allow_to", read_allow_to, 0, "\"local\"", 1, INT_MAX,
+		.expected = "is neither \"local\" nor a list like [\"203.0.113.10\", \"2001:db8::/64\"]"},
+	{"next_hops", read_senders, AT(next_hops), .max = INT_MAX, .expected = "is not a list like [\"192.0.2.0/24\"]"},
+	{"max_hops", conf_read_unsigned, AT(max_hops), "8", 0, GUE_MAX_LATER_HOPS},
 	{0},
 };
 
@@ -132,7 +95,7 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 	struct redirect_conf *conf = reader->conf;
 	size_t errors = reader->faults->errors;
 
-	conf_read_group(reader, root, keys, conf);
+	conf_read_group(reader, root, redirect_conf_keys, conf);
 	if (reader->faults->errors != errors)
 		return;
 	if (!config_setting_get_member(root, "next_hops"))
@@ -144,12 +107,8 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 
 void redirect_conf_init(struct redirect_conf *conf)
 {
-	*conf = (struct redirect_conf){
-		.allow_from = {.any = true},
-		.allow_to_local = true,
-		.next_hops = {.any = true},
-		.max_hops = REDIRECT_CONF_MAX_HOPS,
-	};
+	*conf = (struct redirect_conf){.allow_from.any = true, .next_hops.any = true};
+	conf_set_defaults(redirect_conf_keys, conf);
 }
 
 int redirect_conf_read(const char *path, struct redirect_conf *conf, struct faults *faults)
@@ -166,9 +125,4 @@ void redirect_conf_free(struct redirect_conf *conf)
 	free(conf->allow_to.items);
 	free(conf->next_hops.items);
 	redirect_conf_init(conf);
-}
-
-unsigned redirect_conf_count_keys_in(const char *text)
-{
-	return conf_count_keys(text, keys);
 }

@@ -12,8 +12,7 @@
 
 #include "common/faults.h"
 #include "common/netaddr.h"
-
-#define REDIRECT_CONF_MAX_HOPS 8
+#include "conf/conf_key.h"
 
 struct redirect_prefixes {
 	bool any; /* every address; then count is 0 */
@@ -40,7 +39,7 @@ void redirect_conf_init(struct redirect_conf *conf);
 int redirect_conf_read(const char *path, struct redirect_conf *conf, struct faults *faults);
 void redirect_conf_free(struct redirect_conf *conf);
 
-/* Returns how many keys of redirect.conf the text has at its top level. */
-unsigned redirect_conf_count_keys_in(const char *text);
+/* The keys of redirect.conf. */
+extern const struct conf_key redirect_conf_keys[];
 
 #endif
