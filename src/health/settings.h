@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "health/check_kind.h"
 #include "health/http_settings.h"
 
 #define CHECK_INTERVAL_MS_MIN 10
@@ -40,24 +41,31 @@ struct check_timing {
 	unsigned trigger_healthy, trigger_unhealthy;
 };
 
-/* The checks of one backend. A port is in host byte order; 0 means no check of this kind. */
+/* The checks of one backend, by kind. */
 struct check_targets {
-	uint16_t http, grpc, tcp, gue, fou;
-	/* NULL means "/". */
-	char *http_uri;
-	/* Name of the service that the grpc check asks about; NULL: the whole server. Owned. */
-	char *grpc_service;
-	/* Name of a command in healthcheck.conf; NULL: no check of this kind. Owned. */
-	char *command;
+	/* Host byte order; 0: no check of this kind, or the kind has no port. */
+	uint16_t ports[CHECK_KIND_COUNT];
 	/* The file says `healthy: false`. */
 	bool marked_unhealthy;
+	/* http: the URI; grpc: the service that the check asks about; command: its name in healthcheck.conf; NULL:
+	 * not given. Owned. */
+	char *texts[CHECK_KIND_COUNT];
 	/* NULL: as the table has them. Owned. */
 	struct http_settings *http_settings;
 };
 
+static inline bool check_targets_has(const struct check_targets *targets, enum check_kind kind)
+{
+	return check_kinds[kind].has_port ? targets->ports[kind] : targets->texts[kind] != NULL;
+}
+
 static inline bool check_targets_any(const struct check_targets *targets)
 {
-	return targets->http || targets->grpc || targets->tcp || targets->gue || targets->fou || targets->command;
+	bool any = false;
+
+	for (enum check_kind kind = 0; kind < CHECK_KIND_COUNT; kind++)
+		any |= check_targets_has(targets, kind);
+	return any;
 }
 
 #endif

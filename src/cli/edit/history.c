@@ -82,14 +82,10 @@ static void add_kept(struct draft *draft, uint32_t index)
 /* Removes the member, if the table has it. */
 static bool remove_previous(const struct draft *draft)
 {
-	char path[PATH_MAX_SIZE], *old;
-	bool removed;
+	char path[PATH_MAX_SIZE];
 
 	path_of(draft, "previous", path);
-	old = json_edit_get(draft->edit, path);
-	removed = !old || json_edit_remove(draft->edit, path);
-	free(old);
-	return removed;
+	return json_edit_drop(draft->edit, path);
 }
 
 /* Writes the draft, and frees it. */

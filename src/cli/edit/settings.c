@@ -8,59 +8,30 @@
 #include "cli/edit/edit.h"
 #include "common/text.h"
 #include "table/file/json/json_text.h"
+#include "table/file/json/table_json_members.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-/* A member that can be set. http_headers is an object, which KEY=VALUE cannot express. */
-struct key {
-	const char *name;
-	bool in_healthchecks; /* of the backend or table, else directly in it */
-	bool is_text;
+/* An object whose members are set: those of itself, and those of its `healthchecks`. */
+struct target {
+	const char *what;
+	const struct json_member *members, *checks;
 };
 
-/* Backends and tables have the same HTTP settings. */
-#define HTTP_KEYS                                                                                   \
-	{"http_host", true, true}, {"http_method", true, true}, {"http_status", true, true},        \
-		{"http_body", true, true}, {"http_version", true, true}, {"http_tls", true, false}, \
-	{                                                                                           \
-		"http_verify", true, false                                                          \
-	}
-
-static const struct key backend_keys[] = {
-	{"state", false, true},
-	{"healthy", false, false},
-	{"weight", false, false},
-	{"http", true, false},
-	{"http_uri", true, true},
-	{"grpc", true, false},
-	{"grpc_service", true, true},
-	{"tcp", true, false},
-	{"gue", true, false},
-	{"fou", true, false},
-	{"command", true, true},
-	HTTP_KEYS,
-};
-
-static const struct key table_keys[] = {
-	{"name", false, true},
-	{"hops", false, false},
-	{"interval_ms", true, false},
-	{"timeout_ms", true, false},
-	{"trigger", true, false},
-	{"trigger_healthy", true, false},
-	{"trigger_unhealthy", true, false},
-	HTTP_KEYS,
-};
+static const struct target backend = {"backend", table_json_backend, table_json_checks};
+static const struct target table = {"table", table_json_table, table_json_defaults};
 
 #define KEYS_TEXT_MAX 512
 
 /* Writes "state, healthy, weight". Returns buf. */
-static const char *keys_text(const struct key *keys, size_t count, char buf[KEYS_TEXT_MAX])
+static const char *keys_text(const struct target *target, char buf[KEYS_TEXT_MAX])
 {
+	const struct json_member *const lists[] = {target->members, target->checks};
 	size_t used = 0;
 
-	for (size_t i = 0; i < count; i++)
-		used += (size_t)snprintf(buf + used, KEYS_TEXT_MAX - used, "%s%s", i ? ", " : "", keys[i].name);
+	for (size_t i = 0; i < 2; i++)
+		for (const struct json_member *member = lists[i]; member->name; member++)
+			if (member->set)
+				used += (size_t)snprintf(
+					buf + used, KEYS_TEXT_MAX - used, "%s%s", used ? ", " : "", member->name);
 	return buf;
 }
 
@@ -68,18 +39,20 @@ void edit_print_keys(void)
 {
 	char text[KEYS_TEXT_MAX];
 
-	command_print(2, "KEYs of a backend: %s", keys_text(backend_keys, COUNT(backend_keys), text));
-	command_print(2, "KEYs of a table: %s", keys_text(table_keys, COUNT(table_keys), text));
+	command_print(2, "KEYs of a backend: %s", keys_text(&backend, text));
+	command_print(2, "KEYs of a table: %s", keys_text(&table, text));
 }
 
-static const struct key *find_key(const struct key *keys, size_t count, const char *operand)
+/* Returns the member that KEY=VALUE sets, or NULL. Sets *in_checks if it is one of `healthchecks`. */
+static const struct json_member *find_key(const struct target *target, const char *operand, bool *in_checks)
 {
 	size_t size = strcspn(operand, "=");
+	const struct json_member *member = json_member_find(target->members, operand, size);
 
-	for (size_t i = 0; i < count; i++)
-		if (strlen(keys[i].name) == size && memcmp(keys[i].name, operand, size) == 0)
-			return &keys[i];
-	return NULL;
+	*in_checks = !member;
+	if (!member)
+		member = json_member_find(target->checks, operand, size);
+	return member && member->set ? member : NULL;
 }
 
 /* Returns the number of operands before the first KEY=VALUE: the backends. */
@@ -127,20 +100,19 @@ static int check_binds(const char *verb, char **operands, int count)
 static int check_settings(char **operands, int count)
 {
 	int addresses = count_addresses(operands, count);
-	const struct key *keys = addresses ? backend_keys : table_keys;
-	size_t key_count = addresses ? COUNT(backend_keys) : COUNT(table_keys);
+	const struct target *target = addresses ? &backend : &table;
 	char known[KEYS_TEXT_MAX];
+	bool in_checks;
 
 	if (addresses == count)
 		return command_usage("edit: set: KEY=VALUE is missing");
 	for (int i = addresses; i < count; i++)
 		if (!strchr(operands[i], '='))
 			return command_usage("edit: set: '%s' is not KEY=VALUE; give addresses first", operands[i]);
-	for (int i = addresses; i < count; i++) {
-		if (!find_key(keys, key_count, operands[i]))
-			return command_usage("edit: set: '%s': the keys of a %s are %s", operands[i],
-				addresses ? "backend" : "table", keys_text(keys, key_count, known));
-	}
+	for (int i = addresses; i < count; i++)
+		if (!find_key(target, operands[i], &in_checks))
+			return command_usage("edit: set: '%s': the keys of a %s are %s", operands[i], target->what,
+				keys_text(target, known));
 	return check_addresses("set", operands, addresses);
 }
 
@@ -217,14 +189,14 @@ int edit_check_operands(const char *verb, char **operands, int count, const char
 
 /* Returns the value as JSON: a number, true or false as it is, and other text as a string, which the validator may
  * refuse. */
-static char *json_value(const struct key *key, const char *value)
+static char *json_value(const struct json_member *member, const char *value)
 {
 	json_t *string;
 	uint32_t number;
 	char *text;
 
-	if (!key->is_text && (text_number(value, 0, UINT32_MAX, &number) || strcmp(value, "true") == 0 ||
-				     strcmp(value, "false") == 0))
+	if (member->set == JSON_SET_VALUE && (text_number(value, 0, UINT32_MAX, &number) ||
+						     strcmp(value, "true") == 0 || strcmp(value, "false") == 0))
 		return strdup(value);
 	string = json_text(value);
 	text = json_dumps(string, JSON_ENCODE_ANY);
@@ -233,7 +205,7 @@ static char *json_value(const struct key *key, const char *value)
 }
 
 /* Sets a member of `healthchecks`, which is created if it is missing or null. */
-static bool set_check(struct edit *edit, const char *path, const struct key *key, const char *value)
+static bool set_check(struct edit *edit, const char *path, const char *key, const char *value)
 {
 	char checks[96], *old, *object;
 	bool done, there;
@@ -243,8 +215,8 @@ static bool set_check(struct edit *edit, const char *path, const struct key *key
 	there = old && strcmp(old, "null") != 0;
 	free(old);
 	if (there)
-		return json_edit_set(&edit->change.after, checks, key->name, value);
-	if (asprintf(&object, "{ \"%s\": %s }", key->name, value) < 0)
+		return json_edit_set(&edit->change.after, checks, key, value);
+	if (asprintf(&object, "{ \"%s\": %s }", key, value) < 0)
 		return false;
 	done = json_edit_set(&edit->change.after, path, "healthchecks", object);
 	free(object);
@@ -252,36 +224,35 @@ static bool set_check(struct edit *edit, const char *path, const struct key *key
 }
 
 /* Applies KEY=VALUE to the object at the path. */
-static bool apply(struct edit *edit, const char *path, const struct key *key, const char *value)
+static bool apply(struct edit *edit, const char *path, const struct target *target, const char *operand)
 {
-	char member[160], *text, *old;
-	bool done;
+	const char *value = strchr(operand, '=') + 1;
+	char place[160], *text;
+	bool in_checks, done;
+	const struct json_member *member = find_key(target, operand, &in_checks);
 
 	if (strcmp(value, "none") == 0) {
-		snprintf(member, sizeof(member), "%s%s.%s", path, key->in_healthchecks ? ".healthchecks" : "", key->name);
-		old = json_edit_get(&edit->change.after, member);
-		done = !old || json_edit_remove(&edit->change.after, member);
-		free(old);
-		return done;
+		snprintf(place, sizeof(place), "%s%s.%s", path, in_checks ? ".healthchecks" : "", member->name);
+		return json_edit_drop(&edit->change.after, place);
 	}
-	text = json_value(key, value);
-	done = text && (key->in_healthchecks ? set_check(edit, path, key, text)
-					     : json_edit_set(&edit->change.after, path, key->name, text));
+	text = json_value(member, value);
+	done = text && (in_checks ? set_check(edit, path, member->name, text)
+				  : json_edit_set(&edit->change.after, path, member->name, text));
 	free(text);
 	return done;
 }
 
-static bool apply_all(struct edit *edit, const char *path, const struct key *keys, size_t count)
+static bool apply_all(struct edit *edit, const char *path, const struct target *target)
 {
 	for (int i = count_addresses(edit->operands, edit->count); i < edit->count; i++)
-		if (!apply(edit, path, find_key(keys, count, edit->operands[i]), strchr(edit->operands[i], '=') + 1))
+		if (!apply(edit, path, target, edit->operands[i]))
 			return false;
 	return true;
 }
 
 static bool apply_to_backend(struct edit *edit, const char *path)
 {
-	return apply_all(edit, path, backend_keys, COUNT(backend_keys));
+	return apply_all(edit, path, &backend);
 }
 
 bool edit_set(struct edit *edit)
@@ -295,7 +266,7 @@ bool edit_set(struct edit *edit)
 		return false;
 	for (uint32_t t = 0; t < edit->change.old.set.count; t++) {
 		snprintf(path, sizeof(path), "tables[%u]", t);
-		if (edit->selected[t] && !apply_all(edit, path, table_keys, COUNT(table_keys)))
+		if (edit->selected[t] && !apply_all(edit, path, &table))
 			return edit_failed(edit);
 	}
 	return true;
@@ -305,19 +276,15 @@ bool edit_balance(struct edit *edit)
 {
 	bool off = strcmp(edit->operands[0], "off") == 0, done = edit_needs_one_table(edit);
 	struct json_edit *after = &edit->change.after;
-	char path[32], member[48], *old;
+	char path[32], member[48];
 
 	for (uint32_t t = 0; t < edit->change.old.set.count && done; t++) {
 		if (!edit->selected[t])
 			continue;
 		snprintf(path, sizeof(path), "tables[%u]", t);
 		snprintf(member, sizeof(member), "%s.balance", path);
-		old = json_edit_get(after, member);
-		if (off)
-			done = (!old || json_edit_remove(after, member)) || edit_failed(edit);
-		else
-			done = json_edit_set(after, path, "balance", edit->operands[0]) || edit_failed(edit);
-		free(old);
+		done = (off ? json_edit_drop(after, member) : json_edit_set(after, path, "balance", edit->operands[0])) ||
+		       edit_failed(edit);
 	}
 	return done;
 }

@@ -8,56 +8,11 @@
 
 #include "cli/migrate/migrate.h"
 #include "common/text.h"
-#include "health/http_settings.h"
 #include "table/file/json/json_locate.h"
-#include "table/file/json/json_reader.h"
 #include "table/file/json/table_json.h"
+#include "table/file/json/table_json_members.h"
 
 #define PATH_TEXT_MAX 128
-
-/* A member that this project knows. It refuses all others, except comments. */
-struct member {
-	const char *name;
-	const struct member *members; /* of the value, or of its elements if it is an array; NULL: it has none */
-};
-
-#define X(symbol, text) {.name = "http_" text},
-
-static const struct member timing_members[] = {
-	{.name = "interval_ms"},
-	{.name = "timeout_ms"},
-	{.name = "trigger"},
-	{.name = "trigger_healthy"},
-	{.name = "trigger_unhealthy"},
-	HTTP_TABLE_SETTINGS(X){0},
-};
-static const struct member check_members[] = {
-	{.name = "http"},
-	{.name = "http_uri"},
-	{.name = "grpc"},
-	{.name = "grpc_service"},
-	{.name = "tcp"},
-	{.name = "gue"},
-	{.name = "fou"},
-	{.name = "command"},
-	HTTP_TABLE_SETTINGS(X){0},
-};
-static const struct member bind_members[] = {
-	{.name = "ip"}, {.name = "proto"}, {.name = "port"}, {.name = "port_start"}, {.name = "port_end"}, {0}};
-static const struct member backend_members[] = {
-	{.name = "ip"}, {.name = "state"}, {.name = "healthy"}, {"healthchecks", check_members}, {0}};
-static const struct member table_members[] = {
-	{.name = "name"},
-	{.name = "hash_key"},
-	{.name = "seed"},
-	{.name = "hops"},
-	{"binds", bind_members},
-	{"backends", backend_members},
-	{"healthchecks", timing_members},
-	{0},
-};
-static const struct member document_members[] = {
-	{"tables", table_members}, {"healthchecks", timing_members}, {.name = "replaces"}, {0}};
 
 /* Replaces the bytes from `begin` to `end` of the file by `text`, which it owns. */
 struct patch {
@@ -146,14 +101,6 @@ static void set_member(struct draft *draft, const json_t *object, const char *ke
 	add_patch(draft, first ? white : span.end, first ? white : span.end, member);
 }
 
-/* GLB's programs ignore these members, but here they decide about rows, so a comment would change the rows. */
-static bool is_new(const struct member *members, const char *key)
-{
-	if (members == backend_members)
-		return strcmp(key, "weight") == 0;
-	return members == table_members && (strcmp(key, "balance") == 0 || strcmp(key, "previous") == 0);
-}
-
 static void refuse_new(struct draft *draft, const char *key)
 {
 	if (!json_object_get(draft->renamed, key))
@@ -237,49 +184,42 @@ static void give_name(struct draft *draft, json_t *table)
 	faults_warn(&draft->migration->notes, draft->path, "is named %s", name);
 }
 
-static const struct member *find_member(const struct member *members, const char *key)
-{
-	for (; members->name; members++)
-		if (strcmp(members->name, key) == 0)
-			return members;
-	return NULL;
-}
+static void visit(struct draft *draft, json_t *value, const struct json_member *members);
 
-static void visit(struct draft *draft, json_t *value, const struct member *members);
-
-static void visit_members(struct draft *draft, json_t *object, const struct member *members)
+static void visit_members(struct draft *draft, json_t *object, const struct json_member *members)
 {
 	size_t length = strlen(draft->path);
 	const char *key, *last = NULL;
 	json_t *value;
 
-	if (members == table_members)
+	if (members == table_json_table)
 		decide_healthy(draft, object);
 	json_object_foreach(object, key, value)
 	{
-		const struct member *member = find_member(members, key);
+		const struct json_member *member = json_member_find(members, key, strlen(key));
 
 		last = key;
-		if (member && member->members) {
+		/* GLB's programs ignore the member, but a comment would change the rows. */
+		if (member && member->decides_rows) {
+			refuse_new(draft, key);
+		} else if (member && member->members) {
 			enter(draft, key, 0);
 			visit(draft, value, member->members);
 			leave(draft, length);
-		} else if (!member && is_new(members, key)) {
-			refuse_new(draft, key);
 		} else if (!member && strncmp(key, "x-", 2) != 0 && key[0] != '_') {
 			comment_out(draft, object, key);
 		}
 	}
-	draft->http |= members == check_members && json_object_get(object, "http");
-	draft->fou |= members == check_members && json_object_get(object, "fou");
-	if (last && members == backend_members && !json_is_boolean(json_object_get(object, "healthy")))
+	draft->http |= members == table_json_checks && json_object_get(object, "http");
+	draft->fou |= members == table_json_checks && json_object_get(object, "fou");
+	if (last && members == table_json_backend && !json_is_boolean(json_object_get(object, "healthy")))
 		set_member(draft, object, "healthy", draft->healthy ? "true" : "false", last, false);
-	if (last && members == table_members && draft->migration->names)
+	if (last && members == table_json_table && draft->migration->names)
 		give_name(draft, object);
 }
 
 /* Visits an object, or the objects in an array. Other values are left to the check of the result. */
-static void visit(struct draft *draft, json_t *value, const struct member *members)
+static void visit(struct draft *draft, json_t *value, const struct json_member *members)
 {
 	size_t i, length = strlen(draft->path);
 	json_t *element;
@@ -329,7 +269,7 @@ static void convert(struct migration *migration)
 		.renamed = json_object(),
 	};
 
-	visit(&draft, migration->root, document_members);
+	visit(&draft, migration->root, table_json_document);
 	if (draft.http)
 		faults_warn(&migration->notes, NULL,
 			"http checks follow no redirects here, those of GLB do: choose an http_uri whose status is 200");

@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "healthcheck/checks/check.h"
 
+#include "healthcheck/checks/probe.h"
+
+const struct probe_method *const check_methods[CHECK_KIND_COUNT] = {
+	[CHECK_HTTP] = &check_http,
+	[CHECK_GRPC] = &check_http,
+	[CHECK_TCP] = &check_tcp,
+	[CHECK_GUE] = &check_tunnel,
+	[CHECK_FOU] = &check_tunnel,
+	[CHECK_COMMAND] = &check_command,
+};
+
 const char *check_result_name(enum check_result result)
 {
 	static const char *const names[] = {
@@ -10,18 +21,4 @@ const char *check_result_name(enum check_result result)
 	};
 
 	return names[result];
-}
-
-const char *check_kind_name(enum check_kind kind)
-{
-	static const char *const names[] = {
-		[CHECK_HTTP] = "http",
-		[CHECK_GRPC] = "grpc",
-		[CHECK_TCP] = "tcp",
-		[CHECK_GUE] = "gue",
-		[CHECK_FOU] = "fou",
-		[CHECK_COMMAND] = "command",
-	};
-
-	return names[kind];
 }

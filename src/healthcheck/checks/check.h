@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kinds of checks, the target of a check, and the results of its probes (probe.h). The code of the checks does not
- * use tables, schedules or verdicts.
+ * The target of a check, and the results of its probes (probe.h). The code of the checks does not use tables, schedules
+ * or verdicts.
  */
 #ifndef GLB_HEALTHCHECK_CHECKS_CHECK_H
 #define GLB_HEALTHCHECK_CHECKS_CHECK_H
@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "common/netaddr.h"
+#include "health/check_kind.h"
 #include "healthcheck/checks/pulse.h"
 
 /* Symbol, name in metrics and status, meaning (docs/reference/healthcheck.md has the same text). */
@@ -31,8 +32,6 @@ enum check_result {
 #undef X
 		CHECK_RESULT_COUNT
 };
-
-enum check_kind { CHECK_HTTP, CHECK_GRPC, CHECK_TCP, CHECK_GUE, CHECK_FOU, CHECK_COMMAND, CHECK_KIND_COUNT };
 
 struct commands;
 struct conf;
@@ -71,6 +70,5 @@ struct check_env {
 };
 
 const char *check_result_name(enum check_result result);
-const char *check_kind_name(enum check_kind kind);
 
 #endif

@@ -24,6 +24,4 @@ struct commands *check_command_open(struct ev_loop *loop, struct faults *faults)
 /* No command probe may be running. Kills the programs that are left. */
 void check_command_close(struct commands *commands);
 
-extern const struct probe_method check_command;
-
 #endif

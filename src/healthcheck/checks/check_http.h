@@ -29,6 +29,4 @@ void check_http_reload_certificates(struct http *http);
 /* Returns the trust that https probes have used so far. `http` may be NULL. */
 const struct http_trust *check_http_trust_list(const struct http *http);
 
-extern const struct probe_method check_http;
-
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/checks/check_tcp.h"
-
+/* The tcp check passes when a connection is established. It closes the connection at once. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "program/sockaddr.h"
+#include "healthcheck/checks/probe.h"
 #include "healthcheck/config/conf.h"
 
 struct tcp {

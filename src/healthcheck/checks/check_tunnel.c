@@ -394,5 +394,4 @@ const struct tunnel_counters *check_tunnel_counters(const struct tunnel *tunnel)
 	return &tunnel->counters;
 }
 
-const struct probe_method check_gue = {.start = start, .stop = stop};
-const struct probe_method check_fou = {.start = start, .stop = stop};
+const struct probe_method check_tunnel = {.start = start, .stop = stop};

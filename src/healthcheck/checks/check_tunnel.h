@@ -29,6 +29,4 @@ void check_tunnel_close(struct tunnel *tunnel);
 
 const struct tunnel_counters *check_tunnel_counters(const struct tunnel *tunnel);
 
-extern const struct probe_method check_gue, check_fou;
-
 #endif

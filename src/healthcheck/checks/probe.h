@@ -27,6 +27,10 @@ struct probe_method {
 	void (*forget)(struct probe *probe);
 };
 
+/* How each kind of check runs, and the methods by their names. */
+extern const struct probe_method *const check_methods[CHECK_KIND_COUNT];
+extern const struct probe_method check_http, check_tcp, check_tunnel, check_command;
+
 struct probe {
 	struct check_env *env;
 	const struct check_spec *spec;

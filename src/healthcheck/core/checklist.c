@@ -37,20 +37,20 @@ static void check_free(struct check *check)
 /* "http 192.168.50.10:80/", "grpc 192.168.50.10:50051/my.Service", "gue 192.168.50.10:19523 to 203.0.113.10" */
 static char *target_of(const struct check_spec *spec, const char *host)
 {
-	char to[ENDPOINT_TEXT_MAX], inner[NETADDR_TEXT_MAX], *target;
+	const char *kind = check_kinds[spec->kind].name;
+	char to[ENDPOINT_TEXT_MAX], ip[NETADDR_TEXT_MAX], *target;
 	int size;
 
 	endpoint_text(&spec->addr, spec->port, to);
-	if (spec->kind == CHECK_HTTP || spec->kind == CHECK_GRPC)
-		size = asprintf(&target, "%s%s %s%s%s%s%s", check_kind_name(spec->kind), spec->http->tls ? "s" : "", to,
+	if (spec->http)
+		size = asprintf(&target, "%s%s %s%s%s%s%s", kind, spec->http->tls ? "s" : "", to,
 			spec->kind == CHECK_GRPC ? "/" : "", spec->uri, host ? " as " : "", host ? host : "");
-	else if (spec->kind == CHECK_COMMAND)
-		size = asprintf(&target, "command %s %s", spec->command->name, netaddr_format(&spec->addr, inner));
-	else if (spec->kind == CHECK_TCP)
-		size = asprintf(&target, "tcp %s", to);
+	else if (spec->command)
+		size = asprintf(&target, "%s %s %s", kind, spec->command->name, netaddr_format(&spec->addr, ip));
+	else if (spec->inner.family)
+		size = asprintf(&target, "%s %s to %s", kind, to, netaddr_format(&spec->inner, ip));
 	else
-		size = asprintf(
-			&target, "%s %s to %s", check_kind_name(spec->kind), to, netaddr_format(&spec->inner, inner));
+		size = asprintf(&target, "%s %s", kind, to);
 	return size < 0 ? NULL : target;
 }
 
@@ -66,7 +66,7 @@ static char *key_of(const struct check *check)
 	return key;
 }
 
-static struct check *check_new(const struct check_spec *spec, const char *uri, const struct check_timing *timing)
+static struct check *check_new(const struct check_spec *spec, const struct check_timing *timing)
 {
 	struct check *check = calloc(1, sizeof(*check));
 
@@ -75,8 +75,8 @@ static struct check *check_new(const struct check_spec *spec, const char *uri, c
 	check->spec = *spec;
 	conf_http_get(check->spec.http);
 	check->timing = *timing;
-	check->spec.uri = uri ? strdup(uri) : NULL;
-	if (check->spec.uri || !uri)
+	check->spec.uri = spec->uri ? strdup(spec->uri) : NULL;
+	if (check->spec.uri || !spec->uri)
 		check->target = target_of(&check->spec, spec->http ? spec->http->host : NULL);
 	if (check->target)
 		check->key = key_of(check);
@@ -87,11 +87,10 @@ static struct check *check_new(const struct check_spec *spec, const char *uri, c
 }
 
 /* Returns the index of the check with this target, settings and timing, which it adds if needed; -1: out of memory. */
-static int64_t find_or_add(
-	struct builder *builder, const struct check_spec *spec, const char *uri, const struct check_timing *timing)
+static int64_t find_or_add(struct builder *builder, const struct check_spec *spec, const struct check_timing *timing)
 {
 	struct checklist *list = builder->list;
-	struct check *check = check_new(spec, uri, timing);
+	struct check *check = check_new(spec, timing);
 	ENTRY *found, entry = {.key = check ? check->key : NULL};
 
 	entry.data = (void *)(uintptr_t)list->check_count;
@@ -106,14 +105,14 @@ static int64_t find_or_add(
 	return (int64_t)(uintptr_t)found->data;
 }
 
-static void use(struct builder *builder, uint32_t table, uint32_t backend, const struct check_spec *spec, const char *uri)
+static void use(struct builder *builder, uint32_t table, uint32_t backend, const struct check_spec *spec)
 {
 	struct check_timing timing = builder->conf->timing;
 	struct checklist *list = builder->list;
 	int64_t check;
 
 	table_health_timing(&list->document.health, table, &timing);
-	check = find_or_add(builder, spec, uri, &timing);
+	check = find_or_add(builder, spec, &timing);
 	if (check < 0)
 		builder->failed = true;
 	else
@@ -129,25 +128,21 @@ static const struct netaddr *vip_of(const struct table *table, uint8_t family)
 	return NULL;
 }
 
-static void use_tunnel(struct builder *builder, uint32_t table, uint32_t backend, enum check_kind kind, uint16_t port)
+/* Adds a check of the backend's own address, and with tunnel_vip one of a VIP of each family, through the tunnel. */
+static void use_tunnel(struct builder *builder, uint32_t table, uint32_t backend, struct check_spec *spec)
 {
 	const struct table *entry = &builder->list->document.set.tables[table];
-	struct check_spec spec = {
-		.kind = kind,
-		.addr = entry->backends[backend].addr,
-		.port = port,
-		.inner = entry->backends[backend].addr,
-	};
 
-	use(builder, table, backend, &spec, NULL);
+	spec->inner = spec->addr;
+	use(builder, table, backend, spec);
 	for (uint8_t family = NETADDR_V4; builder->conf->tunnel_vip && family <= NETADDR_V6; family++) {
 		const struct netaddr *vip = vip_of(entry, family);
 
 		/* Without GRE, the kernel binds a FOU port to one family, so the inner one must be the outer one. */
-		if (!vip || (kind == CHECK_FOU && !builder->conf->fou_gre && family != spec.addr.family))
+		if (!vip || (spec->kind == CHECK_FOU && !builder->conf->fou_gre && family != spec->addr.family))
 			continue;
-		spec.inner = *vip;
-		use(builder, table, backend, &spec, NULL);
+		spec->inner = *vip;
+		use(builder, table, backend, spec);
 	}
 }
 
@@ -177,52 +172,42 @@ static struct conf_http *http_of(struct builder *builder, uint32_t table, uint32
 	return http;
 }
 
-/* `uri` is the name of the service if the kind is grpc. */
-static void use_http(
-	struct builder *builder, uint32_t table, uint32_t backend, enum check_kind kind, uint16_t port, const char *uri)
+static void use_kind(struct builder *builder, uint32_t table, uint32_t backend, enum check_kind kind)
 {
+	const struct table_document *document = &builder->list->document;
+	const struct check_targets *targets = &document->health.tables[table].backends[backend];
+	const struct check_kind_facts *facts = &check_kinds[kind];
+	char *text = targets->texts[kind] ? targets->texts[kind] : (char *)facts->initial;
 	struct check_spec spec = {
 		.kind = kind,
-		.addr = builder->list->document.set.tables[table].backends[backend].addr,
-		.port = port,
-		.http = http_of(builder, table, backend),
+		.addr = document->set.tables[table].backends[backend].addr,
+		.port = targets->ports[kind],
 	};
 
-	if (spec.http)
-		use(builder, table, backend, &spec, uri);
-	else
+	if (facts->http) {
+		spec.uri = text;
+		spec.http = http_of(builder, table, backend);
+	} else if (!facts->has_port) {
+		/* lint_src() has reported a command that healthcheck.conf does not have. */
+		spec.command = conf_commands_find(&builder->conf->commands, text);
+	}
+	if (facts->http && !spec.http)
 		builder->failed = true;
+	else if (facts->tunnelled)
+		use_tunnel(builder, table, backend, &spec);
+	else if (facts->has_port || spec.command)
+		use(builder, table, backend, &spec);
 }
 
 static void use_all(struct builder *builder, uint32_t table, uint32_t backend)
 {
 	const struct table_document *document = &builder->list->document;
-	const struct table *entry = &document->set.tables[table];
-	const struct check_targets *targets = &document->health.tables[table].backends[backend];
-	struct check_spec spec = {.addr = entry->backends[backend].addr};
 
-	if (entry->backends[backend].state == TABLE_INACTIVE)
+	if (document->set.tables[table].backends[backend].state == TABLE_INACTIVE)
 		return;
-	if (targets->http)
-		use_http(builder, table, backend, CHECK_HTTP, targets->http, targets->http_uri ? targets->http_uri : "/");
-	if (targets->grpc)
-		use_http(builder, table, backend, CHECK_GRPC, targets->grpc,
-			targets->grpc_service ? targets->grpc_service : "");
-	if (targets->tcp) {
-		spec.kind = CHECK_TCP;
-		spec.port = targets->tcp;
-		use(builder, table, backend, &spec, NULL);
-	}
-	/* lint_src() has reported a name that healthcheck.conf does not have. */
-	if (targets->command && (spec.command = conf_commands_find(&builder->conf->commands, targets->command))) {
-		spec.kind = CHECK_COMMAND;
-		spec.port = 0;
-		use(builder, table, backend, &spec, NULL);
-	}
-	if (targets->gue)
-		use_tunnel(builder, table, backend, CHECK_GUE, targets->gue);
-	if (targets->fou)
-		use_tunnel(builder, table, backend, CHECK_FOU, targets->fou);
+	for (enum check_kind kind = 0; kind < CHECK_KIND_COUNT; kind++)
+		if (check_targets_has(&document->health.tables[table].backends[backend], kind))
+			use_kind(builder, table, backend, kind);
 }
 
 static void use_table(struct builder *builder, uint32_t table)
@@ -298,8 +283,8 @@ static bool name_checks(struct checklist *list)
 	return good;
 }
 
-/* Checks per backend: http, grpc, tcp, command, and through each of two tunnels to the proxy and two VIPs. */
-#define CHECKS_MAX 10
+/* Checks per backend: one of each kind, and through each of two tunnels to two VIPs. */
+#define CHECKS_MAX (CHECK_KIND_COUNT + 4)
 
 /* Frees what only the build needs. */
 static void builder_free(struct builder *builder)
@@ -399,10 +384,10 @@ void checklist_free(struct checklist *list)
 	*list = (struct checklist){0};
 }
 
-bool checklist_has(const struct checklist *list, enum check_kind kind)
+bool checklist_has(const struct checklist *list, const struct probe_method *method)
 {
 	for (uint32_t i = 0; i < list->check_count; i++)
-		if (list->checks[i]->spec.kind == kind)
+		if (check_methods[list->checks[i]->spec.kind] == method)
 			return true;
 	return false;
 }

@@ -94,7 +94,8 @@ bool checklist_adopt(struct checklist *list, struct checklist *old);
 
 void checklist_free(struct checklist *list);
 
-bool checklist_has(const struct checklist *list, enum check_kind kind);
+/* Returns true if a check runs by this method. */
+bool checklist_has(const struct checklist *list, const struct probe_method *method);
 
 /*
  * Returns the verdict of all checks of a backend together: unhealthy if one is unhealthy, else unknown if one is

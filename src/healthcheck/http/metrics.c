@@ -128,11 +128,12 @@ static void print_probes(struct openmetrics *to, const struct monitor_counters *
 	for (enum check_kind kind = 0; kind < CHECK_KIND_COUNT; kind++)
 		for (enum check_result result = 0; result < CHECK_RESULT_COUNT; result++)
 			openmetrics_number(to,
-				OPENMETRICS_LABELS({"kind", check_kind_name(kind)}, {"result", check_result_name(result)}),
+				OPENMETRICS_LABELS(
+					{"kind", check_kinds[kind].name}, {"result", check_result_name(result)}),
 				counters->probes[kind][result]);
 	openmetrics_family(to, "latency_seconds", OPENMETRICS_SUMMARY, "duration of probes that passed");
 	for (enum check_kind kind = 0; kind < CHECK_KIND_COUNT; kind++)
-		openmetrics_summary(to, OPENMETRICS_LABELS({"kind", check_kind_name(kind)}),
+		openmetrics_summary(to, OPENMETRICS_LABELS({"kind", check_kinds[kind].name}),
 			counters->probes[kind][CHECK_PASSED], (double)counters->latency_us[kind] / 1e6);
 }
 

@@ -27,7 +27,7 @@ static void lint_http(const struct table_document *document, const struct conf *
 			char where[64], label[16];
 			const char *fault;
 
-			if (!document->health.tables[t].backends[b].http)
+			if (!document->health.tables[t].backends[b].ports[CHECK_HTTP])
 				continue;
 			conf_http_of(conf, table_label(&document->set, t, label), &settings);
 			table_health_http(&document->health, t, b, &settings);
@@ -55,7 +55,7 @@ static void lint_commands(const struct table_document *document, const struct co
 	list_commands(&conf->commands, known, sizeof(known));
 	for (uint32_t t = 0; t < document->set.count; t++)
 		for (uint32_t b = 0; b < document->set.tables[t].backend_count; b++) {
-			const char *name = document->health.tables[t].backends[b].command;
+			const char *name = document->health.tables[t].backends[b].texts[CHECK_COMMAND];
 
 			if (!name || conf_commands_find(&conf->commands, name))
 				continue;

@@ -13,7 +13,6 @@
 #include "common/text.h"
 #include "healthcheck/checks/check_command.h"
 #include "healthcheck/checks/check_http.h"
-#include "healthcheck/checks/check_tcp.h"
 #include "healthcheck/checks/check_tunnel.h"
 #include "healthcheck/monitor/expiry.h"
 #include "healthcheck/monitor/guard.h"
@@ -25,15 +24,6 @@
 
 /* Time between a change of a verdict and a save of the state, because verdicts often change together. */
 #define SAVE_DELAY_S 0.1
-
-static const struct probe_method *const methods[CHECK_KIND_COUNT] = {
-	[CHECK_HTTP] = &check_http,
-	[CHECK_GRPC] = &check_http,
-	[CHECK_TCP] = &check_tcp,
-	[CHECK_GUE] = &check_gue,
-	[CHECK_FOU] = &check_fou,
-	[CHECK_COMMAND] = &check_command,
-};
 
 static struct monitor *monitor_of(const struct probe *probe)
 {
@@ -232,14 +222,14 @@ static bool open_env(struct monitor *monitor, const struct checklist *list, stru
 {
 	struct check_env *env = &monitor->env;
 
-	if (!env->http && (checklist_has(list, CHECK_HTTP) || checklist_has(list, CHECK_GRPC)))
+	if (!env->http && checklist_has(list, &check_http))
 		env->http = check_http_open(monitor->loop, monitor->conf->watch && !monitor->on_all_done, faults);
 	for (uint32_t i = 0; env->http && i < list->check_count; i++)
 		if (list->checks[i]->spec.http && (i == 0 || list->checks[i]->spec.http != list->checks[i - 1]->spec.http))
 			check_http_prepare(env->http, list->checks[i]->spec.http, faults);
-	if (!env->tunnel && (checklist_has(list, CHECK_GUE) || checklist_has(list, CHECK_FOU)))
+	if (!env->tunnel && checklist_has(list, &check_tunnel))
 		env->tunnel = check_tunnel_open(monitor->loop, monitor->conf, monitor->conf->max_concurrent, faults);
-	if (!env->commands && checklist_has(list, CHECK_COMMAND))
+	if (!env->commands && checklist_has(list, &check_command))
 		env->commands = check_command_open(monitor->loop, faults);
 	return faults->errors == 0;
 }
@@ -311,7 +301,7 @@ static uint64_t schedule_new(struct monitor *monitor)
 			spread = 0;
 		check->probe.env = &monitor->env;
 		check->probe.spec = &check->spec;
-		check->probe.method = methods[check->spec.kind];
+		check->probe.method = check_methods[check->spec.kind];
 		check->probe.done = on_done;
 		scheduler_add(scheduler_of(monitor, check), &check->entry, now + spread, interval);
 		if (check->damper.verdict == DAMPER_UNKNOWN && takes > longest)

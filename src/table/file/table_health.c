@@ -68,9 +68,8 @@ void table_health_warn(const struct table_health *health, struct faults *faults)
 
 static void free_targets(struct check_targets *targets)
 {
-	free(targets->http_uri);
-	free(targets->grpc_service);
-	free(targets->command);
+	for (enum check_kind kind = 0; kind < CHECK_KIND_COUNT; kind++)
+		free(targets->texts[kind]);
 	http_settings_free(targets->http_settings);
 	free(targets->http_settings);
 }

@@ -12,20 +12,20 @@ static void print_names(FILE *to, const char *headers)
 		fprintf(to, " %.*s", (int)strcspn(line, ":"), line);
 }
 
-/* The settings that a grpc check uses, too. */
-static bool is_for_grpc(enum http_setting setting)
+static bool is_used(enum check_http_use use, enum http_setting setting)
 {
-	return setting == HTTP_HOST || setting == HTTP_TLS || setting == HTTP_VERIFY;
+	return use == CHECK_ALL_HTTP ||
+	       (use == CHECK_HTTP_TARGET && (setting == HTTP_HOST || setting == HTTP_TLS || setting == HTTP_VERIFY));
 }
 
-static void print_http(FILE *to, const struct http_settings *http, bool grpc)
+static void print_http(FILE *to, const struct http_settings *http, enum check_http_use use)
 {
 	const char *separator = " (";
 
 	for (enum http_setting i = 0; http && i < HTTP_SETTING_COUNT; i++) {
 		const char *value = http->values[i];
 
-		if (!value || (grpc && !is_for_grpc(i)))
+		if (!value || !is_used(use, i))
 			continue;
 		fprintf(to, "%s%s", separator, http_setting_name(i));
 		if (i == HTTP_HEADERS)
@@ -39,29 +39,20 @@ static void print_http(FILE *to, const struct http_settings *http, bool grpc)
 
 static void print(FILE *to, const struct check_targets *targets, const struct http_settings *http)
 {
-	const struct {
-		const char *name;
-		uint16_t port;
-		/* What follows the port; NULL: nothing. */
-		const char *path;
-	} checks[] = {{"http", targets->http, targets->http_uri}, {"grpc", targets->grpc, targets->grpc_service},
-		{"tcp", targets->tcp, NULL}, {"gue", targets->gue, NULL}, {"fou", targets->fou, NULL}};
 	const char *separator = "";
 
-	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
-		if (!checks[i].port)
+	for (enum check_kind kind = 0; kind < CHECK_KIND_COUNT; kind++) {
+		if (!check_targets_has(targets, kind))
 			continue;
-		fprintf(to, "%s%s %u", separator, checks[i].name, checks[i].port);
+		fprintf(to, "%s%s", separator, check_kinds[kind].name);
 		separator = ", ";
-		if (checks[i].path)
-			fprintf(to, " %s", checks[i].path);
-		if (i <= 1)
-			print_http(to, http, i == 1);
+		if (targets->ports[kind])
+			fprintf(to, " %u", targets->ports[kind]);
+		if (targets->texts[kind])
+			fprintf(to, " %s", targets->texts[kind]);
+		print_http(to, http, check_kinds[kind].http);
 	}
-	if (targets->command)
-		fprintf(to, "%scommand %s", separator, targets->command);
-	if (!check_targets_any(targets))
-		fputs("none", to);
+	fputs(*separator ? "" : "none", to);
 }
 
 char *table_health_text(const struct check_targets *targets, const struct http_settings *http)

@@ -248,6 +248,14 @@ bool json_edit_remove(struct json_edit *edit, const char *path)
 	return splice(edit, span.key.at, end, "");
 }
 
+bool json_edit_drop(struct json_edit *edit, const char *path)
+{
+	struct json_locate locate = {.text = edit->text, .size = edit->size};
+	struct json_span span;
+
+	return !json_locate_path(&locate, path, &span) || json_edit_remove(edit, path);
+}
+
 char *json_edit_get(const struct json_edit *edit, const char *path)
 {
 	struct json_locate locate = {.text = edit->text, .size = edit->size};

@@ -38,6 +38,9 @@ bool json_edit_set_array(
 /* Removes the value at the path: a member with its key, or an element; and one comma. */
 bool json_edit_remove(struct json_edit *edit, const char *path);
 
+/* The same, but a path that does not exist is no failure. */
+bool json_edit_drop(struct json_edit *edit, const char *path);
+
 /* Returns the text of the value at the path, malloc'd. NULL: the path does not exist, or out of memory. */
 char *json_edit_get(const struct json_edit *edit, const char *path);
 

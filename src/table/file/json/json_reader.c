@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/text.h"
@@ -175,25 +176,25 @@ static bool is_comment(const char *key)
 	return key[0] == '_' || (key[0] == 'x' && key[1] == '-');
 }
 
-static const struct json_field *find_field(const struct json_field *fields, size_t count, const char *key)
+const struct json_member *json_member_find(const struct json_member *members, const char *name, size_t size)
 {
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(fields[i].key, key) == 0)
-			return &fields[i];
+	for (; members->name; members++)
+		if (strlen(members->name) == size && memcmp(members->name, name, size) == 0)
+			return members;
 	return NULL;
 }
 
-static void reject_unknown(struct json_reader *reader, const struct json_field *fields, size_t count, const char *key)
+static void reject_unknown(struct json_reader *reader, const struct json_member *members, const char *key)
 {
 	char known[512] = "known here: ";
 	const char *meant = NULL;
 	size_t used = strlen(known);
 
-	for (size_t i = 0; i < count; i++) {
-		text_guess(key, fields[i].key, &meant);
+	for (const struct json_member *member = members; member->name; member++) {
+		text_guess(key, member->name, &meant);
 		if (used < sizeof(known))
-			used += (size_t)snprintf(
-				known + used, sizeof(known) - used, "%s%s", i ? ", " : "", fields[i].key);
+			used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
+				member != members ? ", " : "", member->name);
 	}
 	if (meant)
 		snprintf(known, sizeof(known), "did you mean %s?", meant);
@@ -202,53 +203,91 @@ static void reject_unknown(struct json_reader *reader, const struct json_field *
 	reader->at_key = false;
 }
 
-void json_reader_object(
-	struct json_reader *reader, json_t *value, const struct json_field *fields, size_t count, void *into)
+void json_reader_object(struct json_reader *reader, json_t *value, const struct json_member *members, void *into)
 {
 	const char *key;
-	json_t *member;
+	json_t *child;
+	size_t mark;
 
 	if (!json_is_object(value)) {
 		json_reader_reject(reader, value, JSON_OBJECT, "an object");
 		return;
 	}
-	json_object_foreach(value, key, member)
+	json_object_foreach(value, key, child)
 	{
-		const struct json_field *field = find_field(fields, count, key);
-		size_t mark;
+		const struct json_member *member = json_member_find(members, key, strlen(key));
 
-		if (!field && is_comment(key))
-			continue;
-		if (field && !field->required && json_is_null(member))
+		if (member ? !member->required && json_is_null(child) : is_comment(key))
 			continue;
 		mark = json_reader_enter_key(reader, key);
-		if (field)
-			field->read(reader, member, into);
+		if (member)
+			member->read(reader, child, member, (char *)into + member->offset);
 		else
-			reject_unknown(reader, fields, count, key);
+			reject_unknown(reader, members, key);
 		json_reader_leave(reader, mark);
 	}
-	for (size_t i = 0; i < count; i++) {
-		size_t mark;
-
-		if (!fields[i].required || json_object_get(value, fields[i].key))
+	for (const struct json_member *member = members; member->name; member++) {
+		if (!member->required || json_object_get(value, member->name))
 			continue;
-		mark = json_reader_enter_key(reader, fields[i].key);
-		json_reader_error(reader, "missing; expected %s", fields[i].required);
+		mark = json_reader_enter_key(reader, member->name);
+		json_reader_error(reader, "missing; expected %s", member->required);
 		json_reader_leave(reader, mark);
 	}
 }
 
-size_t json_reader_array(struct json_reader *reader, const json_t *value, size_t max)
+void *json_reader_array(
+	struct json_reader *reader, const json_t *value, const struct json_member *member, size_t size, uint32_t *count)
 {
-	size_t count = json_array_size(value);
+	size_t found = json_array_size(value), max = (size_t)member->max;
+	void *elements;
 
 	if (!json_is_array(value) && !json_is_null(value))
 		json_reader_reject(reader, value, JSON_ARRAY, "an array");
-	if (count <= max)
-		return count;
-	json_reader_error(reader, "has %zu elements; the maximum is %zu", count, max);
-	return max;
+	if (found > max)
+		json_reader_error(reader, "has %zu elements; the maximum is %zu", found, max);
+	found = found > max ? max : found;
+	elements = calloc(found + 1, size);
+	*count = elements ? (uint32_t)found : 0;
+	if (!elements)
+		json_reader_error(reader, "out of memory");
+	return elements;
+}
+
+void json_reader_element(
+	struct json_reader *reader, json_t *array, size_t index, const struct json_member *members, void *into)
+{
+	size_t mark = json_reader_enter_index(reader, index);
+
+	json_reader_object(reader, json_array_get(array, index), members, into);
+	json_reader_leave(reader, mark);
+}
+
+void json_read_unsigned(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+{
+	json_int_t number;
+
+	if (!json_reader_integer(reader, value, member->min, member->max, &number))
+		return;
+	if (member->size == sizeof(uint8_t))
+		*(uint8_t *)field = (uint8_t)number;
+	else if (member->size == sizeof(uint16_t))
+		*(uint16_t *)field = (uint16_t)number;
+	else
+		*(uint32_t *)field = (uint32_t)number;
+}
+
+void json_read_text(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+{
+	const char *text = json_string_value(value), *expected = member->fault(text ? text : "");
+	char **copy = field;
+
+	if (expected) {
+		json_reader_reject(reader, value, JSON_STRING, expected);
+		return;
+	}
+	*copy = strdup(text);
+	if (!*copy)
+		json_reader_error(reader, "out of memory");
 }
 
 bool json_reader_integer(struct json_reader *reader, const json_t *value, json_int_t min, json_int_t max, json_int_t *out)

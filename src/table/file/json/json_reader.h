@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/faults.h"
 #include "table/file/json/json_locate.h"
@@ -25,13 +26,35 @@ struct json_reader {
 	size_t reported; /* errors so far */
 };
 
-/* A member of an object. json_reader_object() sets the path to the member and calls `read` with its value and with its
- * own argument `into`. */
-struct json_field {
-	const char *key;
-	const char *required; /* what is expected, for the error if the member is missing; NULL: optional */
-	void (*read)(struct json_reader *reader, json_t *value, void *into);
+/* What `edit set` does with a member. */
+enum json_set {
+	JSON_NOT_SET, /* nothing */
+	JSON_SET_VALUE, /* it writes numbers, true and false as they are, and other values as a text */
+	JSON_SET_TEXT, /* it writes every value as a text */
 };
+
+/*
+ * A member of an object, once for all who handle it: the reader, the subcommands edit and migrate, and the tests of the
+ * schema. A table of members ends with one without a name.
+ */
+struct json_member {
+	const char *name;
+	const char *required; /* what is expected, for the error if the member is missing; NULL: optional */
+	/* Reads the value into `field`, which is `offset` bytes after the start of the object's struct. */
+	void (*read)(struct json_reader *reader, json_t *value, const struct json_member *member, void *field);
+	uint32_t offset, size; /* of the field, in bytes; only json_read_unsigned() uses `size` */
+	json_int_t min, max; /* of an integer; the most elements of an array */
+	const char *(*fault)(const char *text); /* returns NULL if the text is valid, else what is expected */
+	const struct json_member *members; /* of the value, or of the objects in it if it is an array */
+	enum json_set set;
+	bool decides_rows; /* GLB ignores it, and here the rows follow from it */
+};
+
+/* The field of a member: JSON_AT(struct table, hops). */
+#define JSON_AT(of, field) .offset = offsetof(of, field), .size = sizeof(((of *)0)->field)
+
+/* Returns the member with this name of `size` bytes; NULL: there is none. */
+const struct json_member *json_member_find(const struct json_member *members, const char *name, size_t size);
 
 /* Append to the path, which has at most JSON_LOCATE_STEPS steps. Return a mark with which json_reader_leave() restores
  * the path. */
@@ -51,16 +74,27 @@ void json_reader_reject(struct json_reader *reader, const json_t *value, json_ty
 void json_reader_reject_secret(struct json_reader *reader, const json_t *value, const char *expected);
 
 /*
- * Calls `read` of each member's field. Members whose key begins with "x-" or "_" are comments; other members without a
- * field are errors, and so are missing required members. An optional member that is null counts as absent, because Go's
- * encoding/json writes null for everything that is not set.
+ * Reads each member of the object into the struct `into`. Members whose key begins with "x-" or "_" are comments; other
+ * keys without an entry are errors, and so are missing required members. An optional member that is null counts as
+ * absent, because Go's encoding/json writes null for everything that is not set.
  */
-void json_reader_object(
-	struct json_reader *reader, json_t *value, const struct json_field *fields, size_t count, void *into);
+void json_reader_object(struct json_reader *reader, json_t *value, const struct json_member *members, void *into);
 
-/* Adds an error if the value is not an array, or has more than `max` elements; null is an empty array, for the same
- * reason. Returns how many elements the caller can read: 0 if it is not an array, and `max` at most. */
-size_t json_reader_array(struct json_reader *reader, const json_t *value, size_t max);
+/*
+ * Allocates the elements of an array and sets *count: all are zero, there is one more, and the caller frees them. Adds
+ * an error if the value is not an array, or has more than member->max elements; null is an empty array, for the same
+ * reason. NULL, with an error and a count of 0: out of memory.
+ */
+void *json_reader_array(struct json_reader *reader, const json_t *value, const struct json_member *member, size_t size,
+	uint32_t *count);
+
+/* Reads an object in an array, with json_reader_object(). */
+void json_reader_element(
+	struct json_reader *reader, json_t *array, size_t index, const struct json_member *members, void *into);
+
+/* For `read` of a member: the field is an unsigned integer of member->size bytes, or a char * that is NULL. */
+void json_read_unsigned(struct json_reader *reader, json_t *value, const struct json_member *member, void *field);
+void json_read_text(struct json_reader *reader, json_t *value, const struct json_member *member, void *field);
 
 /* Stores an integer from `min` to `max` in *out. False, with an error: the value is something else. */
 bool json_reader_integer(

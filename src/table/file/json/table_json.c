@@ -5,187 +5,164 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/byteorder.h"
+#include "common/utc.h"
 #include "table/file/json/json_parse.h"
 #include "table/file/json/json_reader.h"
 #include "table/file/json/json_twins.h"
 #include "table/file/table_document.h"
 #include "table/file/json/table_json_health.h"
-#include "table/file/json/table_json_past.h"
 #include "table/table_lint.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+/* Clocks of hosts may differ by this much. */
+#define CLOCK_ERROR_S 300
 
-/* The file that is being read; `read` functions get it as `into`. */
-struct file_draft {
-	struct table_set *set;
-	struct table_health *health;
-};
-
-/* The table that is being read; likewise. */
+/* What the objects of a table are read into. */
 struct table_draft {
-	struct table *table;
-	struct table_health_table *health;
-	size_t host_bits; /* binds with bits set beyond the prefix length */
+	struct table table;
+	struct table_health_table health;
 };
 
-/* The backend that is being read; likewise. */
 struct backend_draft {
-	struct table_backend *backend;
-	struct check_targets *targets;
+	struct table_backend backend;
+	struct check_targets checks;
 };
 
-/* The bind that is being read; likewise. */
 struct bind_draft {
-	struct table_draft *draft;
-	struct table_bind *bind;
+	struct table_bind bind;
 	json_int_t port, start, end; /* -1: absent; -2: invalid, and an error was added */
+	size_t *host_bits; /* counts the binds with bits set beyond the prefix length */
 };
 
-static void read_backend_healthchecks(struct json_reader *reader, json_t *value, void *into)
+static void read_backend_ip(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
-	table_json_health_targets(reader, value, ((struct backend_draft *)into)->targets);
+	if (!json_is_string(value) || !netaddr_parse(json_string_value(value), field))
+		json_reader_reject(reader, value, JSON_STRING, member->required);
 }
 
-static void read_backend_ip(struct json_reader *reader, json_t *value, void *into)
+static void read_state(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
-	struct table_backend *backend = ((struct backend_draft *)into)->backend;
-
-	if (!json_is_string(value) || !netaddr_parse(json_string_value(value), &backend->addr))
-		json_reader_reject(reader, value, JSON_STRING, "an IPv4 address");
-}
-
-static void read_state(struct json_reader *reader, json_t *value, void *into)
-{
-	struct table_backend *backend = ((struct backend_draft *)into)->backend;
 	const char *name = json_string_value(value);
 
+	(void)member;
 	for (uint8_t state = 0; name && state <= TABLE_INACTIVE; state++) {
 		if (strcmp(name, table_state_name(state)) == 0) {
-			backend->state = state;
+			*(uint8_t *)field = state;
 			return;
 		}
 	}
 	json_reader_reject(reader, value, JSON_STRING, "a state: active, filling, draining or inactive");
 }
 
-static void read_healthy(struct json_reader *reader, json_t *value, void *into)
+static void read_healthy(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
-	struct table_backend *backend = ((struct backend_draft *)into)->backend;
+	struct backend_draft *draft = field;
 
-	backend->healthy_omitted = false;
+	(void)member;
+	draft->backend.healthy_omitted = false;
 	if (json_is_boolean(value))
-		backend->healthy = json_is_true(value);
+		draft->backend.healthy = json_is_true(value);
 	else
 		json_reader_reject(reader, value, JSON_TRUE, "true or false");
-	((struct backend_draft *)into)->targets->marked_unhealthy = !backend->healthy;
+	draft->checks.marked_unhealthy = !draft->backend.healthy;
 }
 
-static void read_weight(struct json_reader *reader, json_t *value, void *into)
+static void read_checks(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
-	json_int_t weight;
-
-	if (json_reader_integer(reader, value, 1, TABLE_MAX_WEIGHT, &weight))
-		((struct backend_draft *)into)->backend->weight = (uint16_t)weight;
+	(void)member;
+	table_json_health_targets(reader, value, field);
 }
 
-static void read_backend(struct json_reader *reader, json_t *value, struct backend_draft *draft)
-{
-	static const struct json_field fields[] = {
-		{"ip", "an IPv4 address", read_backend_ip},
-		{"state", "active, filling, draining or inactive", read_state},
-		{"healthy", NULL, read_healthy},
-		{"weight", NULL, read_weight},
-		{"healthchecks", NULL, read_backend_healthchecks},
-	};
+#define WEIGHT(of, field) .read = json_read_unsigned, JSON_AT(of, field), .min = 1, .max = TABLE_MAX_WEIGHT
 
-	/* These values also replace invalid ones, so that these cause no further faults. */
-	draft->backend->state = TABLE_ACTIVE;
-	draft->backend->healthy = true;
-	draft->backend->healthy_omitted = true;
-	draft->backend->weight = TABLE_DEFAULT_WEIGHT;
-	json_reader_object(reader, value, fields, COUNT(fields), draft);
-}
+const struct json_member table_json_backend[] = {
+	{"ip", "an IPv4 address", read_backend_ip, JSON_AT(struct backend_draft, backend.addr)},
+	{"state", "active, filling, draining or inactive", read_state, JSON_AT(struct backend_draft, backend.state),
+		.set = JSON_SET_TEXT},
+	{"healthy", .read = read_healthy, .set = JSON_SET_VALUE},
+	{"weight", WEIGHT(struct backend_draft, backend.weight), .set = JSON_SET_VALUE, .decides_rows = true},
+	{"healthchecks", .read = read_checks, JSON_AT(struct backend_draft, checks), .members = table_json_checks},
+	{0},
+};
 
-static void read_backends(struct json_reader *reader, json_t *value, void *into)
+static void read_backends(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
-	struct table *table = ((struct table_draft *)into)->table;
-	struct table_health_table *health = ((struct table_draft *)into)->health;
-	size_t count = json_reader_array(reader, value, TABLE_MAX_BACKENDS);
+	struct table_draft *draft = field;
+	struct table *table = &draft->table;
 	bool any = false;
 
-	table->backends = calloc(count + 1, sizeof(*table->backends));
-	health->backends = calloc(count + 1, sizeof(*health->backends));
-	if (!table->backends || !health->backends) {
+	table->backends = json_reader_array(reader, value, member, sizeof(*table->backends), &table->backend_count);
+	draft->health.backends = calloc((size_t)table->backend_count + 1, sizeof(*draft->health.backends));
+	if (!table->backends || !draft->health.backends) {
 		json_reader_error(reader, "out of memory");
 		return;
 	}
-	table->backend_count = health->backend_count = (uint32_t)count;
-	for (size_t i = 0; i < count; i++) {
-		struct backend_draft draft = {&table->backends[i], &health->backends[i]};
-		size_t mark = json_reader_enter_index(reader, i);
+	draft->health.backend_count = table->backend_count;
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		/* These values also replace invalid ones, so that these cause no further faults. */
+		struct backend_draft backend = {.backend = {.state = TABLE_ACTIVE,
+							.healthy = true,
+							.healthy_omitted = true,
+							.weight = TABLE_DEFAULT_WEIGHT}};
 
-		read_backend(reader, json_array_get(value, i), &draft);
-		any |= table->backends[i].state != TABLE_INACTIVE;
-		json_reader_leave(reader, mark);
+		json_reader_element(reader, value, i, member->members, &backend);
+		table->backends[i] = backend.backend;
+		draft->health.backends[i] = backend.checks;
+		any |= backend.backend.state != TABLE_INACTIVE;
 	}
-	if (count)
-		json_twins_check(reader, &table->backends->addr, sizeof(*table->backends), table->backend_count);
+	json_twins_check(reader, &table->backends->addr, sizeof(*table->backends), table->backend_count);
 	if ((json_is_array(value) || json_is_null(value)) && !any)
 		json_reader_error(reader, "%s; a table needs at least one that is not inactive",
-			count ? "every backend is inactive" : "no backend");
+			table->backend_count ? "every backend is inactive" : "no backend");
 }
 
-static void read_bind_ip(struct json_reader *reader, json_t *value, void *into)
+static void read_bind_ip(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
-	struct bind_draft *draft = into;
+	struct bind_draft *draft = field;
 	const char *text = json_string_value(value);
 	char masked[NETPREFIX_TEXT_MAX], shown[JSON_READER_TEXT_MAX];
 	bool host_bits;
 
-	if (!text || !netprefix_parse(text, &draft->bind->prefix, &host_bits)) {
-		json_reader_reject(reader, value, JSON_STRING, "an IPv4 or IPv6 address or CIDR prefix");
+	if (!text || !netprefix_parse(text, &draft->bind.prefix, &host_bits)) {
+		json_reader_reject(reader, value, JSON_STRING, member->required);
 		return;
 	}
-	if (host_bits && draft->draft->host_bits++ < TABLE_LINT_MAX)
+	if (host_bits && (*draft->host_bits)++ < TABLE_LINT_MAX)
 		json_reader_warn(reader, "'%s' has bits set beyond the prefix length, and is read as '%s'",
-			json_reader_text(text, 64, shown), netprefix_format(&draft->bind->prefix, masked));
+			json_reader_text(text, 64, shown), netprefix_format(&draft->bind.prefix, masked));
 }
 
-static void read_proto(struct json_reader *reader, json_t *value, void *into)
+static void read_proto(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
-	struct bind_draft *draft = into;
 	const char *name = json_string_value(value);
 
+	(void)member;
 	if (name && strcmp(name, "tcp") == 0)
-		draft->bind->protocol = TABLE_TCP;
+		*(uint8_t *)field = TABLE_TCP;
 	else if (name && strcmp(name, "udp") == 0)
-		draft->bind->protocol = TABLE_UDP;
+		*(uint8_t *)field = TABLE_UDP;
 	else
 		json_reader_reject(reader, value, JSON_STRING, "a protocol: tcp or udp");
 }
 
-static void read_bind_port(struct json_reader *reader, const json_t *value, json_int_t *out)
+static void read_port(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
-	if (!json_reader_integer(reader, value, 0, UINT16_MAX, out))
-		*out = -2;
+	if (!json_reader_integer(reader, value, member->min, member->max, field))
+		*(json_int_t *)field = -2;
 }
 
-static void read_single_port(struct json_reader *reader, json_t *value, void *into)
-{
-	read_bind_port(reader, value, &((struct bind_draft *)into)->port);
-}
+#define PORT(field) .read = read_port, JSON_AT(struct bind_draft, field), .max = UINT16_MAX
 
-static void read_port_start(struct json_reader *reader, json_t *value, void *into)
-{
-	read_bind_port(reader, value, &((struct bind_draft *)into)->start);
-}
-
-static void read_port_end(struct json_reader *reader, json_t *value, void *into)
-{
-	read_bind_port(reader, value, &((struct bind_draft *)into)->end);
-}
+const struct json_member table_json_bind[] = {
+	{"ip", "an IPv4 or IPv6 address or CIDR prefix", .read = read_bind_ip},
+	{"proto", "tcp or udp", read_proto, JSON_AT(struct bind_draft, bind.protocol)},
+	{"port", PORT(port)},
+	{"port_start", PORT(start)},
+	{"port_end", PORT(end)},
+	{0},
+};
 
 /* Checks that the bind has either `port`, or both port_start and port_end, and stores its ports. */
 static void settle_ports(struct json_reader *reader, struct bind_draft *draft)
@@ -211,62 +188,122 @@ static void settle_ports(struct json_reader *reader, struct bind_draft *draft)
 			draft->end);
 	json_reader_leave(reader, mark);
 	if (draft->start >= 0 && draft->end >= 0) {
-		draft->bind->port_start = (uint16_t)draft->start;
-		draft->bind->port_end = (uint16_t)draft->end;
+		draft->bind.port_start = (uint16_t)draft->start;
+		draft->bind.port_end = (uint16_t)draft->end;
 	}
 }
 
-static void read_bind(struct json_reader *reader, json_t *value, struct bind_draft *draft)
+static void read_binds(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
-	static const struct json_field fields[] = {
-		{"ip", "an IPv4 or IPv6 address or CIDR prefix", read_bind_ip},
-		{"proto", "tcp or udp", read_proto},
-		{"port", NULL, read_single_port},
-		{"port_start", NULL, read_port_start},
-		{"port_end", NULL, read_port_end},
-	};
+	struct table *table = field;
+	size_t host_bits = 0;
 
-	json_reader_object(reader, value, fields, COUNT(fields), draft);
-	if (json_is_object(value))
-		settle_ports(reader, draft);
-}
+	table->binds = json_reader_array(reader, value, member, sizeof(*table->binds), &table->bind_count);
+	for (uint32_t i = 0; i < table->bind_count; i++) {
+		struct bind_draft draft = {.port = -1, .start = -1, .end = -1, .host_bits = &host_bits};
+		size_t mark;
 
-static void read_binds(struct json_reader *reader, json_t *value, void *into)
-{
-	struct table_draft *draft = into;
-	struct table *table = draft->table;
-	size_t count = json_reader_array(reader, value, TABLE_MAX_BINDS);
-
-	table->binds = calloc(count + 1, sizeof(*table->binds));
-	if (!table->binds) {
-		json_reader_error(reader, "out of memory");
-		return;
-	}
-	table->bind_count = (uint32_t)count;
-	for (size_t i = 0; i < count; i++) {
-		struct bind_draft bind = {draft, &table->binds[i], -1, -1, -1};
-		size_t mark = json_reader_enter_index(reader, i);
-
-		read_bind(reader, json_array_get(value, i), &bind);
+		json_reader_element(reader, value, i, member->members, &draft);
+		mark = json_reader_enter_index(reader, i);
+		if (json_is_object(json_array_get(value, i)))
+			settle_ports(reader, &draft);
 		json_reader_leave(reader, mark);
+		table->binds[i] = draft.bind;
 	}
-	if (draft->host_bits > TABLE_LINT_MAX)
-		json_reader_warn(reader, "%zu more binds have bits set beyond the prefix length",
-			draft->host_bits - TABLE_LINT_MAX);
+	if (host_bits > TABLE_LINT_MAX)
+		json_reader_warn(
+			reader, "%zu more binds have bits set beyond the prefix length", host_bits - TABLE_LINT_MAX);
 }
 
-static void read_name(struct json_reader *reader, json_t *value, void *into)
+/* Stores the value in thousandths. */
+static void read_balance(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
-	struct table *table = ((struct table_draft *)into)->table;
+	double number = json_number_value(value), thousandths = number * 1000 + 0.5;
+	uint16_t balance;
 
-	if (json_is_string(value) && json_string_length(value) == 0)
-		return;
-	if (!json_is_string(value) || !table_name_is_valid(json_string_value(value), json_string_length(value))) {
-		json_reader_reject(reader, value, JSON_STRING, "a name: at most 255 bytes without control characters");
-		return;
+	(void)member;
+	if (thousandths >= TABLE_MIN_BALANCE && thousandths < TABLE_MAX_BALANCE + 1) {
+		balance = (uint16_t)thousandths;
+		/* Both sides are the double next to the decimal number. */
+		if (balance / 1000.0 == number) {
+			*(uint16_t *)field = balance;
+			return;
+		}
 	}
-	table->name = strdup(json_string_value(value));
-	if (!table->name)
+	json_reader_reject(reader, value, json_is_integer(value) ? JSON_INTEGER : JSON_REAL,
+		"a number from 1.005 to 2 with at most 3 decimals");
+}
+
+static void read_time(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+{
+	int64_t *unix_s = field;
+
+	(void)member;
+	if (!json_is_string(value) || !utc_parse(json_string_value(value), unix_s))
+		json_reader_reject(reader, value, JSON_STRING, "a time in UTC like 2026-01-01T00:00:00Z");
+	else if (reader->faults->thorough && *unix_s > (int64_t)time(NULL) + CLOCK_ERROR_S)
+		json_reader_warn(reader, "'%s' is in the future: compare the clocks of the hosts that edit tables",
+			json_string_value(value));
+}
+
+static void read_past_ip(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+{
+	struct netaddr addr;
+
+	if (json_is_string(value) && netaddr_parse(json_string_value(value), &addr) && addr.family == NETADDR_V4)
+		*(struct netaddr *)field = addr;
+	else
+		json_reader_reject(reader, value, JSON_STRING, member->required);
+}
+
+static const struct json_member past_backend_members[] = {
+	{"ip", "an IPv4 address", read_past_ip, JSON_AT(struct table_past_backend, addr)},
+	{"weight", WEIGHT(struct table_past_backend, weight)},
+	{0},
+};
+
+static void read_past_backends(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+{
+	struct table_past *past = field;
+
+	past->backends = json_reader_array(reader, value, member, sizeof(*past->backends), &past->backend_count);
+	for (uint32_t i = 0; i < past->backend_count; i++) {
+		past->backends[i].weight = TABLE_DEFAULT_WEIGHT;
+		json_reader_element(reader, value, i, member->members, &past->backends[i]);
+	}
+	if (past->backends)
+		json_twins_check(reader, &past->backends->addr, sizeof(*past->backends), past->backend_count);
+}
+
+static const struct json_member past_members[] = {
+	{"time", "the time when a newer state replaced this one, like 2026-01-01T00:00:00Z", read_time,
+		JSON_AT(struct table_past, time)},
+	{"balance", .read = read_balance, JSON_AT(struct table_past, balance)},
+	{"backends", "an array of the backends that could be first hops", read_past_backends, .max = TABLE_MAX_BACKENDS,
+		.members = past_backend_members},
+	{0},
+};
+
+static void read_previous(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+{
+	struct table *table = field;
+
+	table->past = json_reader_array(reader, value, member, sizeof(*table->past), &table->past_count);
+	for (uint32_t i = 0; i < table->past_count; i++)
+		json_reader_element(reader, value, i, member->members, &table->past[i]);
+}
+
+static void read_name(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+{
+	const char *text = json_string_value(value);
+	char **name = field;
+
+	(void)member;
+	if (text && !*text)
+		return;
+	if (!text || !table_name_is_valid(text, strlen(text)))
+		json_reader_reject(reader, value, JSON_STRING, "a name: at most 255 bytes without control characters");
+	else if (!(*name = strdup(text)))
 		json_reader_error(reader, "out of memory");
 }
 
@@ -288,102 +325,82 @@ static bool parse_hex(const char *text, uint8_t *bytes, size_t size)
 	return text && digits == 2 * size && text[digits] == '\0';
 }
 
-static void read_key(struct json_reader *reader, const json_t *value, uint8_t key[SIPHASH_KEY_SIZE])
+static void read_key(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
 	static const uint8_t zero[SIPHASH_KEY_SIZE];
 	const char *text = json_string_value(value);
 	uint8_t parsed[SIPHASH_KEY_SIZE] = {0};
 
+	(void)member;
 	if (!parse_hex(text, parsed, sizeof(parsed))) {
 		json_reader_reject_secret(reader, value, "exactly 32 hex digits");
 		return;
 	}
 	if (memcmp(parsed, zero, sizeof(zero)) == 0)
 		json_reader_warn(reader, "'%s' is not a secret: make a key with `openssl rand -hex 16`", text);
-	memcpy(key, parsed, sizeof(parsed));
+	memcpy(field, parsed, sizeof(parsed));
 }
 
-static void read_hash_key(struct json_reader *reader, json_t *value, void *into)
+static void read_table_defaults(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
-	read_key(reader, value, ((struct table_draft *)into)->table->hash_key);
-}
+	struct table_health_table *health = field;
 
-static void read_seed(struct json_reader *reader, json_t *value, void *into)
-{
-	read_key(reader, value, ((struct table_draft *)into)->table->seed);
-}
-
-static void read_hops(struct json_reader *reader, json_t *value, void *into)
-{
-	json_int_t hops;
-
-	if (json_reader_integer(reader, value, TABLE_MIN_HOPS, TABLE_MAX_HOPS, &hops))
-		((struct table_draft *)into)->table->hops = (uint8_t)hops;
-}
-
-static void read_balance(struct json_reader *reader, json_t *value, void *into)
-{
-	table_json_balance(reader, value, &((struct table_draft *)into)->table->balance);
-}
-
-static void read_previous(struct json_reader *reader, json_t *value, void *into)
-{
-	table_json_previous(reader, value, ((struct table_draft *)into)->table);
-}
-
-static void read_table_healthchecks(struct json_reader *reader, json_t *value, void *into)
-{
-	struct table_health_table *health = ((struct table_draft *)into)->health;
-
+	(void)member;
 	table_json_health_defaults(reader, value, &health->timing, &health->http);
 }
 
-static void read_tables(struct json_reader *reader, json_t *value, void *into)
-{
-	static const struct json_field fields[] = {
-		{"name", NULL, read_name},
-		{"hash_key", "32 hex digits", read_hash_key},
-		{"seed", "32 hex digits", read_seed},
-		{"hops", NULL, read_hops},
-		{"balance", NULL, read_balance},
-		{"previous", NULL, read_previous},
-		{"binds", "an array of binds", read_binds},
-		{"backends", "an array of backends", read_backends},
-		{"healthchecks", NULL, read_table_healthchecks},
-	};
-	struct table_set *set = ((struct file_draft *)into)->set;
-	struct table_health *health = ((struct file_draft *)into)->health;
-	size_t count = json_reader_array(reader, value, TABLE_MAX_TABLES);
+const struct json_member table_json_table[] = {
+	{"name", .read = read_name, JSON_AT(struct table, name), .set = JSON_SET_TEXT},
+	{"hash_key", "32 hex digits", read_key, JSON_AT(struct table, hash_key)},
+	{"seed", "32 hex digits", read_key, JSON_AT(struct table, seed)},
+	{"hops", .read = json_read_unsigned, JSON_AT(struct table, hops), .min = TABLE_MIN_HOPS, .max = TABLE_MAX_HOPS,
+		.set = JSON_SET_VALUE},
+	{"balance", .read = read_balance, JSON_AT(struct table, balance), .decides_rows = true},
+	{"previous", .read = read_previous, .max = TABLE_MAX_PAST, .members = past_members, .decides_rows = true},
+	{"binds", "an array of binds", read_binds, .max = TABLE_MAX_BINDS, .members = table_json_bind},
+	{"backends", "an array of backends", read_backends, .max = TABLE_MAX_BACKENDS, .members = table_json_backend},
+	{"healthchecks", .read = read_table_defaults, JSON_AT(struct table_draft, health), .members = table_json_defaults},
+	{0},
+};
+_Static_assert(offsetof(struct table_draft, table) == 0, "members of struct table are members of the draft");
 
-	set->tables = calloc(count + 1, sizeof(*set->tables));
-	health->tables = calloc(count + 1, sizeof(*health->tables));
+static void read_tables(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+{
+	struct table_document *document = field;
+	struct table_set *set = &document->set;
+	struct table_health *health = &document->health;
+
+	set->tables = json_reader_array(reader, value, member, sizeof(*set->tables), &set->count);
+	health->tables = calloc((size_t)set->count + 1, sizeof(*health->tables));
 	if (!set->tables || !health->tables) {
 		json_reader_error(reader, "out of memory");
 		return;
 	}
-	set->count = health->count = (uint32_t)count;
-	for (size_t i = 0; i < count; i++) {
-		struct table_draft draft = {.table = &set->tables[i], .health = &health->tables[i]};
-		size_t mark = json_reader_enter_index(reader, i);
+	health->count = set->count;
+	for (uint32_t i = 0; i < set->count; i++) {
+		struct table_draft draft = {.table.hops = TABLE_DEFAULT_HOPS};
 
-		draft.table->hops = TABLE_DEFAULT_HOPS;
-		json_reader_object(reader, json_array_get(value, i), fields, COUNT(fields), &draft);
-		json_reader_leave(reader, mark);
+		json_reader_element(reader, value, i, member->members, &draft);
+		set->tables[i] = draft.table;
+		health->tables[i] = draft.health;
 	}
 }
 
-static void read_file_healthchecks(struct json_reader *reader, json_t *value, void *into)
+static void read_document_defaults(
+	struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
-	struct table_health *health = ((struct file_draft *)into)->health;
+	struct table_health *health = field;
 
+	(void)member;
 	table_json_health_defaults(reader, value, &health->timing, &health->http);
 }
 
-static void read_replaces(struct json_reader *reader, json_t *value, void *into)
+static void read_replaces(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
-	uint64_t *replaces = &((struct file_draft *)into)->set->replaces;
+	uint64_t *replaces = field;
 	uint8_t parsed[sizeof(*replaces)] = {0};
 
+	(void)member;
 	if (parse_hex(json_string_value(value), parsed, sizeof(parsed)))
 		*replaces = load_be64(parsed);
 	if (!*replaces)
@@ -391,17 +408,13 @@ static void read_replaces(struct json_reader *reader, json_t *value, void *into)
 			reader, value, JSON_STRING, "a fingerprint: 16 hex digits, as glb-director-cli show prints it");
 }
 
-static void read_root(struct json_reader *reader, json_t *root, struct table_document *document)
-{
-	static const struct json_field fields[] = {
-		{"tables", "an array of tables", read_tables},
-		{"healthchecks", NULL, read_file_healthchecks},
-		{"replaces", NULL, read_replaces},
-	};
-	struct file_draft draft = {&document->set, &document->health};
-
-	json_reader_object(reader, root, fields, COUNT(fields), &draft);
-}
+const struct json_member table_json_document[] = {
+	{"tables", "an array of tables", read_tables, .max = TABLE_MAX_TABLES, .members = table_json_table},
+	{"healthchecks", .read = read_document_defaults, JSON_AT(struct table_document, health),
+		.members = table_json_defaults},
+	{"replaces", .read = read_replaces, JSON_AT(struct table_document, set.replaces)},
+	{0},
+};
 
 /* For faults of table_lint(), which knows only the path. */
 static void locate_path(void *locate, struct faults_place *place)
@@ -420,7 +433,7 @@ static void read_and_lint(
 	struct json_locate locate = {.text = text, .size = size};
 	struct json_reader reader = {.faults = faults, .locate = &locate};
 
-	read_root(&reader, root, document);
+	json_reader_object(&reader, root, table_json_document, document);
 	faults->locate = locate_path;
 	faults->locate_context = &locate;
 	table_lint(&document->set, faults);

@@ -4,11 +4,13 @@
 #define GLB_TABLE_FILE_JSON_TABLE_JSON_HEALTH_H
 
 #include "health/settings.h"
-#include "table/file/json/json_reader.h"
+#include "table/file/json/table_json_members.h"
 #include "table/file/table_health.h"
 
-/* `healthchecks` of the file or of a table. Faults go to the reader; *timing and *http are valid only if there are
- * none. The caller frees *http. */
+/* The members of `healthchecks` of a backend, and of a table or the document. */
+extern const struct json_member table_json_checks[], table_json_defaults[];
+
+/* `healthchecks` of a table or the document: fills *timing and *http. The caller frees *http. */
 void table_json_health_defaults(
 	struct json_reader *reader, json_t *value, struct check_timing *timing, struct http_settings *http);
 
