@@ -33,6 +33,10 @@ void binary_reader_reject(struct binary_reader *reader, const void *at, const ch
 bool binary_reader_check(
 	struct binary_reader *reader, bool ok, const void *at, const char *field, uint64_t value, const char *expected);
 
+/* The same for a field of the struct that `wire` points to. */
+#define BINARY_CHECK(reader, wire, field, ok, expected) \
+	binary_reader_check(reader, ok, &(wire)->field, #field, (uint64_t)(wire)->field, expected)
+
 /* Adds a warning "byte OFFSET (PLACE.FIELD): WHAT". */
 void binary_reader_warn(struct binary_reader *reader, const void *at, const char *field, const char *what);
 

@@ -98,8 +98,7 @@ static bool parse_head(struct binary_reader *reader, size_t at, struct table *ta
 	if (!has_room(reader, at, head_size(table), "extension"))
 		return false;
 	ok = check_balance(reader, &head->balance, head->balance);
-	ok &= binary_reader_check(reader, head->past_count <= TABLE_MAX_PAST, &head->past_count, "past_count",
-		head->past_count, "at most 16");
+	ok &= BINARY_CHECK(reader, head, past_count, head->past_count <= TABLE_MAX_PAST, "at most 16");
 	ok &= binary_reader_check_zero(reader, head->zero, sizeof(head->zero), "zero");
 	for (uint32_t i = 0; i < table->backend_count; i++) {
 		uint16_t *weight = &table->backends[i].weight;
@@ -122,12 +121,11 @@ static bool parse_head(struct binary_reader *reader, size_t at, struct table *ta
 
 static bool check_past(struct binary_reader *reader, const struct v3_past *state)
 {
-	bool ok = binary_reader_check(reader, state->time >= 0 && state->time <= LAST_TIME, &state->time, "time",
-		(uint64_t)state->time, "seconds from 1970 to 9999");
+	bool ok = BINARY_CHECK(
+		reader, state, time, state->time >= 0 && state->time <= LAST_TIME, "seconds from 1970 to 9999");
 
 	ok &= check_balance(reader, &state->balance, state->balance);
-	ok &= binary_reader_check(reader, state->backend_count <= TABLE_MAX_BACKENDS, &state->backend_count,
-		"backend_count", state->backend_count, "at most 4096");
+	ok &= BINARY_CHECK(reader, state, backend_count, state->backend_count <= TABLE_MAX_BACKENDS, "at most 4096");
 	return ok & binary_reader_check_zero(reader, state->zero, sizeof(state->zero), "zero");
 }
 

@@ -20,8 +20,8 @@ static bool parse(struct binary_reader *reader, struct table_set *set, uint32_t 
 			"not a binary forwarding table: it does not begin with \"" TABLE_FILE_MAGIC "\" and a version");
 		return false;
 	}
-	if (!binary_reader_check(reader, start->version == 2 || start->version == 3, &start->version, "version",
-		    start->version, "2 or 3: build the file with glb-director-cli of this release"))
+	if (!BINARY_CHECK(reader, start, version, start->version == 2 || start->version == 3,
+		    "2 or 3: build the file with glb-director-cli of this release"))
 		return false;
 	*version = start->version;
 	if (start->version == 2 ? !table_file_parse_v2(reader, set) : !table_file_parse_v3(reader, set))

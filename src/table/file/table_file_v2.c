@@ -18,13 +18,10 @@ static bool parse_header(struct binary_reader *reader, uint32_t *tables)
 
 	if (!binary_reader_check(reader, reader->size >= sizeof(*header), reader->bytes, "size", reader->size,
 		    "at least 24 bytes") ||
-		!binary_reader_check(reader, header->table_count <= V2_TABLES, &header->table_count, "table_count",
-			header->table_count, "at most 64") ||
-		!binary_reader_check(reader, header->rows == TABLE_ROWS, &header->rows, "rows", header->rows, "65536") ||
-		!binary_reader_check(reader, header->backend_slots == V2_SLOTS, &header->backend_slots, "backend_slots",
-			header->backend_slots, "256") ||
-		!binary_reader_check(reader, header->bind_slots == V2_SLOTS, &header->bind_slots, "bind_slots",
-			header->bind_slots, "256"))
+		!BINARY_CHECK(reader, header, table_count, header->table_count <= V2_TABLES, "at most 64") ||
+		!BINARY_CHECK(reader, header, rows, header->rows == TABLE_ROWS, "65536") ||
+		!BINARY_CHECK(reader, header, backend_slots, header->backend_slots == V2_SLOTS, "256") ||
+		!BINARY_CHECK(reader, header, bind_slots, header->bind_slots == V2_SLOTS, "256"))
 		return false;
 	size = sizeof(*header) + header->table_count * sizeof(struct v2_table);
 	snprintf(expected, sizeof(expected), "%zu bytes for %u table%s", size, header->table_count,
@@ -38,8 +35,7 @@ static void parse_backend(struct binary_reader *reader, const struct v2_backend 
 {
 	bool ok = binary_reader_check_family(reader, &wire->family, wire->family);
 
-	ok &= binary_reader_check(reader, wire->state <= TABLE_DRAINING, &wire->state, "state", wire->state,
-		"0 (filling), 1 (active) or 2 (draining)");
+	ok &= BINARY_CHECK(reader, wire, state, wire->state <= TABLE_DRAINING, "0 (filling), 1 (active) or 2 (draining)");
 	ok &= binary_reader_check_health(reader, &wire->health, wire->health);
 	if (!ok)
 		return;
@@ -98,10 +94,9 @@ static bool parse_table(struct binary_reader *reader, const struct v2_table *wir
 	bool ok;
 
 	binary_reader_at(reader, "tables[%u]", index);
-	ok = binary_reader_check(reader, wire->backend_count >= 1 && wire->backend_count <= V2_SLOTS,
-		&wire->backend_count, "backend_count", wire->backend_count, "1 to 256");
-	ok &= binary_reader_check(
-		reader, wire->bind_count <= V2_SLOTS, &wire->bind_count, "bind_count", wire->bind_count, "at most 256");
+	ok = BINARY_CHECK(
+		reader, wire, backend_count, wire->backend_count >= 1 && wire->backend_count <= V2_SLOTS, "1 to 256");
+	ok &= BINARY_CHECK(reader, wire, bind_count, wire->bind_count <= V2_SLOTS, "at most 256");
 	if (!ok || !binary_reader_alloc_table(reader, table, wire->backend_count, wire->bind_count, V2_HOPS))
 		return false;
 	table->hops = TABLE_DEFAULT_HOPS;

@@ -55,8 +55,7 @@ static bool parse_header(struct binary_reader *reader, uint32_t *tables, uint64_
 		    reader, reader->size >= sizeof(*header), reader->bytes, "size", reader->size, "at least 40 bytes"))
 		return false;
 	snprintf(expected, sizeof(expected), "%zu, the size of the file; build or copy it again", reader->size);
-	if (!binary_reader_check(reader, header->total_size == reader->size, &header->total_size, "total_size",
-		    header->total_size, expected))
+	if (!BINARY_CHECK(reader, header, total_size, header->total_size == reader->size, expected))
 		return false;
 	if (header->digest != file_digest(reader->bytes, reader->size)) {
 		binary_reader_reject(reader, &header->digest, "digest",
@@ -65,12 +64,10 @@ static bool parse_header(struct binary_reader *reader, uint32_t *tables, uint64_
 	}
 	*tables = header->table_count;
 	*replaces = header->replaces;
-	return binary_reader_check(reader, header->table_count <= TABLE_MAX_TABLES, &header->table_count, "table_count",
-		       header->table_count, "at most 1024") &&
-	       binary_reader_check(reader, header->rows == TABLE_ROWS, &header->rows, "rows", header->rows, "65536") &&
-	       binary_reader_check(reader,
+	return BINARY_CHECK(reader, header, table_count, header->table_count <= TABLE_MAX_TABLES, "at most 1024") &&
+	       BINARY_CHECK(reader, header, rows, header->rows == TABLE_ROWS, "65536") &&
+	       BINARY_CHECK(reader, header, table_count,
 		       header->table_count * sizeof(struct v3_table) <= reader->size - sizeof(*header),
-		       &header->table_count, "table_count", header->table_count,
 		       "no more entries than the file has bytes for");
 }
 
@@ -103,13 +100,11 @@ static bool check_rows_offset(
 	if (owner == index) {
 		snprintf(expected, sizeof(expected), "%zu, where this section starts%s", at->rows,
 			index ? ", or the rows_offset of an earlier table" : "");
-		return binary_reader_check(reader, entry->rows_offset == at->rows, &entry->rows_offset, "rows_offset",
-			entry->rows_offset, expected);
+		return BINARY_CHECK(reader, entry, rows_offset, entry->rows_offset == at->rows, expected);
 	}
 	snprintf(expected, sizeof(expected), "%u, as in tables[%u], which has the same rows_offset",
 		entries[owner].row_hops, owner);
-	return binary_reader_check(reader, entry->row_hops == entries[owner].row_hops, &entry->row_hops, "row_hops",
-		entry->row_hops, expected);
+	return BINARY_CHECK(reader, entry, row_hops, entry->row_hops == entries[owner].row_hops, expected);
 }
 
 /* Checks the counts of an entry, and then its offsets, which follow from the counts. Sets *at. */
@@ -118,19 +113,14 @@ static bool check_entry(
 {
 	const struct v3_table *entry = &entries[index];
 	bool owns_rows = find_owner(entries, index) == index;
-	bool ok = binary_reader_check(reader, entry->name_size <= TABLE_MAX_NAME, &entry->name_size, "name_size",
-		entry->name_size, "at most 255");
+	bool ok = BINARY_CHECK(reader, entry, name_size, entry->name_size <= TABLE_MAX_NAME, "at most 255");
 
-	ok &= binary_reader_check(reader, entry->backend_count >= 1 && entry->backend_count <= TABLE_MAX_BACKENDS,
-		&entry->backend_count, "backend_count", entry->backend_count, "1 to 4096");
-	ok &= binary_reader_check(reader, entry->bind_count <= TABLE_MAX_BINDS, &entry->bind_count, "bind_count",
-		entry->bind_count, "at most 4096");
-	ok &= binary_reader_check(reader, entry->hops >= TABLE_MIN_HOPS && entry->hops <= TABLE_MAX_HOPS, &entry->hops,
-		"hops", entry->hops, "2 to 8");
-	ok &= binary_reader_check(reader, entry->row_hops >= 1 && entry->row_hops <= entry->hops, &entry->row_hops,
-		"row_hops", entry->row_hops, "1 to hops");
-	ok &= binary_reader_check(
-		reader, entry->extended <= 1, &entry->extended, "extended", entry->extended, "1 (yes) or 0 (no)");
+	ok &= BINARY_CHECK(reader, entry, backend_count,
+		entry->backend_count >= 1 && entry->backend_count <= TABLE_MAX_BACKENDS, "1 to 4096");
+	ok &= BINARY_CHECK(reader, entry, bind_count, entry->bind_count <= TABLE_MAX_BINDS, "at most 4096");
+	ok &= BINARY_CHECK(reader, entry, hops, entry->hops >= TABLE_MIN_HOPS && entry->hops <= TABLE_MAX_HOPS, "2 to 8");
+	ok &= BINARY_CHECK(reader, entry, row_hops, entry->row_hops >= 1 && entry->row_hops <= entry->hops, "1 to hops");
+	ok &= BINARY_CHECK(reader, entry, extended, entry->extended <= 1, "1 (yes) or 0 (no)");
 	ok &= binary_reader_check_zero(reader, &entry->zero, 1, "zero");
 	if (!ok)
 		return false;
@@ -157,7 +147,7 @@ static bool parse_address(
 static void parse_backend(struct binary_reader *reader, const struct v3_backend *wire, struct table_backend *backend)
 {
 	parse_address(reader, &wire->family, wire->address, &backend->addr);
-	binary_reader_check(reader, wire->state <= TABLE_INACTIVE, &wire->state, "state", wire->state,
+	BINARY_CHECK(reader, wire, state, wire->state <= TABLE_INACTIVE,
 		"0 (filling), 1 (active), 2 (draining) or 3 (inactive)");
 	binary_reader_check_health(reader, &wire->health, wire->health);
 	binary_reader_check_zero(reader, &wire->zero, 1, "zero");
@@ -340,8 +330,7 @@ static bool check_shared(struct parse *parse)
 		binary_reader_at(parse->reader, "tables[%u]", t);
 		snprintf(expected, sizeof(expected), "%u, because tables[%u] has the same rows",
 			parse->entries[same[t]].rows_offset, same[t]);
-		return binary_reader_check(
-			parse->reader, false, &entry->rows_offset, "rows_offset", entry->rows_offset, expected);
+		return BINARY_CHECK(parse->reader, entry, rows_offset, false, expected);
 	}
 	return true;
 }
