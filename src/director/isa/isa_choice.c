@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "director/isa/isa_choice.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-/* A narrower ISA must take less than this part of the cycles of a wider one. Differences below it are noise. */
-#define CLEARLY_FASTER 0.97
 
 _Static_assert(CONF_ISA_AUTO + 1 + ISA_PLAIN == CONF_ISA_SCALAR && CONF_ISA_AUTO + 1 + ISA_AVX2 == CONF_ISA_AVX2 &&
 		       CONF_ISA_AUTO + 1 + ISA_AVX512 == CONF_ISA_AVX512,
@@ -19,8 +15,6 @@ const char *isa_by_name(enum isa_by by)
 	static const char *const names[] = {
 		[ISA_BY_CPU] = "cpu",
 		[ISA_BY_CONFIGURATION] = "configuration",
-		[ISA_BY_MEASUREMENT] = "measurement",
-		[ISA_BY_WIDTH] = "width",
 	};
 
 	return names[by];
@@ -62,69 +56,27 @@ unsigned isa_choice_candidates(enum conf_isa wanted, const struct isa_limits *li
 	return candidates;
 }
 
-static void append(char text[ISA_CHOICE_TEXT], const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void append(char text[ISA_CHOICE_TEXT], const char *format, ...)
-{
-	size_t used = strlen(text);
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text + used, ISA_CHOICE_TEXT - used, format, args);
-	va_end(args);
-}
-
-static void compare(struct isa_choice *choice, const struct isa_figures *figures, unsigned candidates)
-{
-	const char *before = " per packet against";
-
-	append(choice->why, "measured %.0f cycles", figures->cycles[choice->isa]);
-	for (enum isa isa = ISA_COUNT; isa-- > 0;) {
-		if (isa == choice->isa || !(candidates >> isa & 1))
-			continue;
-		append(choice->why, "%s %.0f of %s", before, figures->cycles[isa], isa_name(isa));
-		before = " and";
-	}
-}
-
-/* Adds why no wider ISA was a candidate of "auto". */
-static void explain_limit(struct isa_choice *choice, const struct isa_limits *limits, unsigned candidates)
-{
-	for (enum isa isa = ISA_COUNT; isa-- > 0 && !(candidates >> isa & 1);) {
-		if (!limits->usable[isa])
-			continue;
-		append(choice->why, "; %s %s",
-			is_forbidden(limits, isa) ? "EAL's options forbid" : "the CPU may lower its frequency for",
-			isa_name(isa));
-		return;
-	}
-}
-
 struct isa_choice isa_choice_make(
-	enum conf_isa wanted, const struct isa_limits *limits, unsigned candidates, const struct isa_figures *figures)
+	enum conf_isa wanted, const struct isa_limits *limits, unsigned candidates, unsigned wrong)
 {
-	unsigned left = candidates & ~(figures->wrong & ~(1u << ISA_PLAIN));
-	struct isa_choice choice = {.isa = ISA_COUNT};
+	struct isa_choice choice = {.isa = ISA_COUNT - 1, .by = ISA_BY_CPU};
+	const char *limit = "";
+	enum isa wider;
 
-	for (enum isa isa = ISA_COUNT; isa-- > 0;)
-		if (left >> isa & 1 &&
-			(choice.isa == ISA_COUNT || figures->cycles[isa] < CLEARLY_FASTER * figures->cycles[choice.isa]))
-			choice.isa = isa;
+	while (choice.isa != ISA_PLAIN && !((candidates & ~wrong) >> choice.isa & 1))
+		choice.isa--;
 	if (wanted != CONF_ISA_AUTO) {
 		choice.by = ISA_BY_CONFIGURATION;
-		append(choice.why, "isa in director.conf");
+		snprintf(choice.why, sizeof(choice.why), "isa in director.conf");
 		return choice;
 	}
-	if ((left & (left - 1)) == 0) {
-		choice.by = ISA_BY_CPU;
-		append(choice.why, "no other is usable");
-	} else if (figures->cycles[choice.isa] > 0) {
-		choice.by = ISA_BY_MEASUREMENT;
-		compare(&choice, figures, left);
-	} else {
-		choice.by = ISA_BY_WIDTH;
-		append(choice.why, "the widest; no memory to measure others");
-	}
-	explain_limit(&choice, limits, candidates);
+	for (wider = ISA_COUNT - 1; wider > choice.isa && !limits->usable[wider]; wider--)
+		;
+	if (wider > choice.isa && !(candidates >> wider & 1))
+		limit = is_forbidden(limits, wider) ? "; EAL's options forbid "
+						    : "; the CPU may lower its frequency for ";
+	snprintf(choice.why, sizeof(choice.why), "%s%s%s",
+		choice.isa == ISA_PLAIN ? "no other is usable" : "the widest that can be used", limit,
+		*limit ? isa_name(wider) : "");
 	return choice;
 }

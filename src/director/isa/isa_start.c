@@ -6,7 +6,7 @@
 
 #include <rte_vect.h>
 
-#include "director/isa/isa_measure.h"
+#include "director/isa/isa_check.h"
 #include "program/log.h"
 
 static struct isa_limits find_limits(void)
@@ -36,20 +36,20 @@ int isa_start(enum conf_isa wanted, struct isa_choice *choice)
 	struct isa_limits limits = find_limits();
 	char error[2 * ISA_CHOICE_TEXT];
 	unsigned candidates = isa_choice_candidates(wanted, &limits, error);
-	struct isa_figures figures = {0};
+	unsigned wrong = 0;
 
 	if (!candidates) {
 		log_error("%s", error);
 		return -EINVAL;
 	}
 	if (candidates != 1u << ISA_PLAIN)
-		figures = isa_measure(lanes_by_isa, candidates);
-	log_wrong(figures.wrong);
-	if (wanted != CONF_ISA_AUTO && figures.wrong) {
+		wrong = isa_check(lanes_by_isa, candidates);
+	log_wrong(wrong);
+	if (wanted != CONF_ISA_AUTO && wrong) {
 		log_error("isa = \"%s\" cannot be used; use \"auto\"", isa_name((enum isa)(wanted - CONF_ISA_SCALAR)));
 		return -EINVAL;
 	}
-	*choice = isa_choice_make(wanted, &limits, candidates, &figures);
+	*choice = isa_choice_make(wanted, &limits, candidates, wrong);
 	log_info("isa: %s, %s", isa_name(choice->isa), choice->why);
 	if (choice->isa == ISA_AVX512 && !limits.forced_bits)
 		rte_vect_set_max_simd_bitwidth(RTE_VECT_SIMD_512);
