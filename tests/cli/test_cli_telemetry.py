@@ -402,7 +402,7 @@ def test_tables_of_a_file_have_the_same_form(tmp_path):
 
 def test_live_lookup_asks_the_director(tmp_path):
     model = Model()
-    found = {"verdict": "forwarded", "generation": 3, "table": 0, "table_name": "t0", "hash": "0" * 16, "row": 5,
+    found = {"verdict": "forwarded", "generation": 3, "source_port_hashed": 0, "table": 0, "table_name": "t0", "hash": "0" * 16, "row": 5,
              "outer_source_port": 40000, "hops": ["10.0.0.1", "10.0.0.2"]}
     hops = [{"port": "0000:01:00.0", "address": "fe80::7", "interface": "eth1", "mac": "02:00:00:00:01:01"},
             {"port": "0000:01:00.1", "address": "", "interface": "", "mac": "unknown"}]
@@ -412,7 +412,7 @@ def test_live_lookup_asks_the_director(tmp_path):
         text = run("lookup", "--live", "[2001:db8::1]:5", "[2001:db8::2]:80", "--proto", "udp", env=environment).stdout
         assert run_json("lookup", "--live", "1.2.3.4:5", "10.0.0.1:80", env=environment) == {**found, "next_hops": hops}
         without = run_json("lookup", "--live", "1.2.3.4", "10.0.0.1:80", env=environment)
-    assert questions == ["/glb/lookup,2001:db8::1,5,2001:db8::2,80,udp", "/glb/lookup,1.2.3.4,5,10.0.0.1,80,tcp", "/glb/stats",
+    assert questions == ["/glb/lookup,2001:db8::1,5,2001:db8::2,80,udp", "/glb/lookup,1.2.3.4,5,10.0.0.1,80,tcp",
                          "/glb/lookup,1.2.3.4,0,10.0.0.1,80,tcp"]
     assert ["hop", "2", "10.0.0.2"] in words(text) and ["table", "t0"] in words(text) and "UDP 40000 > 19523" in text
     assert "next hop  fe80::7 02:00:00:00:01:01 on eth1 (port 0000:01:00.0)\nnext hop  none (port 0000:01:00.1)\n" in text
@@ -420,10 +420,8 @@ def test_live_lookup_asks_the_director(tmp_path):
 
 
 def test_live_lookup_needs_the_source_port_if_the_director_hashes_it(tmp_path):
-    model = Model()
-    stats = model.stats
-    model.stats = lambda: {**stats(), "alt_hash_fields": "src_addr, src_port"}
-    with director(tmp_path, model) as (environment, _):
+    reply = {"verdict": "drop_unmatched", "generation": 3, "source_port_hashed": 1}
+    with director(tmp_path, lambda question: {"/glb/lookup": reply}) as (environment, _):
         done = run("lookup", "--live", "1.2.3.4", "10.0.0.1:80", code=USAGE, env=environment)
     assert "SRC: '1.2.3.4' has no port, but the director's hash includes it" in done.stderr
 

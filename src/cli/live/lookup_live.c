@@ -5,20 +5,6 @@
 #include "common/endpoint.h"
 #include "gue/gue_wire.h"
 
-/* Returns whether the director hashes the source port. Returns -1 after an error message. */
-static int hashes_source_port(struct telemetry *telemetry)
-{
-	json_t *stats = telemetry_ask(telemetry, "/glb/stats");
-	int result;
-
-	if (!stats)
-		return -1;
-	result = strstr(snapshot_text(stats, "hash_fields"), "src_port") ||
-		 strstr(snapshot_text(stats, "alt_hash_fields"), "src_port");
-	json_decref(stats);
-	return result;
-}
-
 static void print_next_hop(const json_t *hop)
 {
 	const char *address = snapshot_text(hop, "address"), *interface = snapshot_text(hop, "interface");
@@ -73,25 +59,23 @@ static int ask(struct telemetry *telemetry, const char *protocol, const struct e
 	const struct endpoint *destination, json_t **reply)
 {
 	char command[256], from[NETADDR_TEXT_MAX], to[NETADDR_TEXT_MAX];
-	bool ports = strcmp(protocol, "icmp") != 0;
-	int needed = ports && !source->has_port ? hashes_source_port(telemetry) : 0;
+	int code = COMMAND_OK;
 
-	if (needed < 0)
-		return COMMAND_FAILED;
 	netaddr_format(&source->addr, from);
-	if (needed)
-		return command_usage("lookup: SRC: '%s' has no port, but the director's hash includes it", from);
 	snprintf(command, sizeof(command), "/glb/lookup,%s,%u,%s,%u,%s", from, source->port,
 		netaddr_format(&destination->addr, to), destination->port, protocol);
 	*reply = telemetry_ask(telemetry, command);
 	if (!*reply)
 		return COMMAND_FAILED;
-	arrange(*reply, source->has_port);
-	if (!json_object_get(*reply, "error"))
-		return COMMAND_OK;
-	command_error("the director cannot look this up: %s", snapshot_text(*reply, "error"));
-	json_decref(*reply);
-	return COMMAND_FAILED;
+	if (json_object_get(*reply, "error"))
+		code = command_error("the director cannot look this up: %s", snapshot_text(*reply, "error"));
+	else if (!source->has_port && strcmp(protocol, "icmp") != 0 && snapshot_number(*reply, "source_port_hashed"))
+		code = command_usage("lookup: SRC: '%s' has no port, but the director's hash includes it", from);
+	else
+		arrange(*reply, source->has_port);
+	if (code != COMMAND_OK)
+		json_decref(*reply);
+	return code;
 }
 
 int live_lookup(const struct command_args *args, const char *protocol, const struct endpoint *source,
