@@ -43,8 +43,8 @@ def cookies(result):
     assert (kernel["sent"], xdp["sent"]) == (300_000, 500_000)
     assert kernel["by_xdp"] == 0 < xdp["by_xdp"]
     assert kernel["let_in"] > 0 and xdp["let_in"] > 0
-    # The only duration in these tests. It is about 2 ms, and 1000 ms if the first SYN gets no answer.
-    assert xdp["p50"] < 10
+    # The only duration in these tests. The kernel repeats a SYN that gets no answer after 1000 ms.
+    assert xdp["p50"] < 1000
 
 
 def step_by_step(times):
