@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compares the reference and the man pages with glb-director-cli and with the parser of director.conf."""
+"""Compares the reference and the man pages with glb-director-cli."""
 
 import json
 import re
@@ -90,26 +90,6 @@ def test_synopses_have_every_subcommand_and_option():
         operands = re.search(rf"^usage: glb-director-cli {name} (.*)\[OPTIONS\]", run(name, "--help").stdout)[1]
         assert operands.strip() in line
     assert re.findall(r"^\*([a-z-]+)\*(?: [_\[]|$)", CLI_MAN.split("# SUBCOMMANDS")[1].split("# EXIT")[0], re.M) == names
-
-
-def accepted_keys(tmp_path, text):
-    """The keys that the parser lists in its error for an unknown key."""
-    path = tmp_path / "director.conf"
-    path.write_text(text)
-    line = next(line for line in run("check", path, code=CHECK_ERRORS).stderr.splitlines() if "unknown key" in line)
-    return line.partition("expected one of ")[2].split(", ")
-
-
-def test_every_key_of_director_conf_is_documented(tmp_path):
-    parts = re.split(r"^## ", CONF_MD, flags=re.M)
-    keys = {part.splitlines()[0]: [key for names, _ in table_rows(part) for key in names] for part in parts}
-    top = accepted_keys(tmp_path, "frob = 1;")
-    assert sorted(keys["Keys"]) == sorted(top)
-    assert sorted(re.findall(r"^\*([a-z_]+)\* = ", CONF_MAN, re.M)) == sorted(top)
-    assert keys["hash_fields and alt_hash_fields"] == accepted_keys(tmp_path, "hash_fields = { frob = 1; };")
-    path = accepted_keys(tmp_path, "flow_paths = ( { frob = 1; } );")
-    lcore = accepted_keys(tmp_path, "lcores = { lcore-1 = { frob = 1; }; };")
-    assert keys["flow_paths and lcores"] == path + lcore
 
 
 def test_documented_examples_are_valid(tmp_path):
