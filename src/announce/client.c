@@ -232,7 +232,6 @@ static int run_announce(const struct command_args *args)
 const struct command status_command = {
 	.name = "status",
 	.run = run_status,
-	.operands = "",
 	.summary = "Print which VIPs are announced, and why not",
 	.options = status_options,
 };
@@ -240,7 +239,6 @@ const struct command status_command = {
 const struct command withdraw_command = {
 	.name = "withdraw",
 	.run = run_withdraw,
-	.operands = "",
 	.summary = "Withdraw all VIPs of this host, also after a restart, until they are announced again",
 	.options = withdraw_options,
 };
@@ -248,7 +246,6 @@ const struct command withdraw_command = {
 const struct command announce_command = {
 	.name = "announce",
 	.run = run_announce,
-	.operands = "",
 	.summary = "End what withdraw began: VIPs are announced as soon as the director forwards",
 	.options = announce_options,
 };

@@ -87,7 +87,6 @@ static int check(const struct command_args *args)
 static const struct command run_command = {
 	.name = "run",
 	.run = run_daemon,
-	.operands = "",
 	.summary = "Announce the VIPs while the director forwards, until SIGTERM",
 	.options = options,
 };
@@ -95,7 +94,6 @@ static const struct command run_command = {
 static const struct command check_command = {
 	.name = "check",
 	.run = check,
-	.operands = "",
 	.summary = "Check the configuration and the driver file that it names",
 	.options = options,
 };

@@ -157,7 +157,6 @@ static int release_run(const struct command_args *args)
 const struct command release_command = {
 	.name = "release",
 	.run = release_run,
-	.operands = "",
 	.summary = "Withdraw what a glb-announce that was killed has left announced, unless fail is \"static\"",
 	.options = options,
 };

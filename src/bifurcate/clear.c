@@ -31,7 +31,6 @@ static int clear(const struct command_args *args)
 const struct command clear_command = {
 	.name = "clear",
 	.run = clear,
-	.operands = "",
 	.summary = "Remove all VIPs from the map, so that the kernel receives all packets",
 	.options = options,
 };

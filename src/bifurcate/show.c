@@ -37,7 +37,6 @@ static int show(const struct command_args *args)
 const struct command show_command = {
 	.name = "show",
 	.run = show,
-	.operands = "",
 	.summary = "Print the VIPs in the map, one in each line",
 	.options = options,
 };

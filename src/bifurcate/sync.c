@@ -54,7 +54,6 @@ const struct command sync_command = {
 	.name = "sync",
 	.run = sync_vips,
 	.operands = "[TABLE]",
-	.max_operands = 1,
 	.summary = "Make the map hold exactly the addresses and prefixes of a table's binds (default: " INSTALLED_TABLE
 		   ")",
 	.options = options,

@@ -93,8 +93,6 @@ const struct command build_config_command = {
 	.name = "build-config",
 	.run = build_config_run,
 	.operands = "SRC.json DST.bin",
-	.min_operands = 2,
-	.max_operands = 2,
 	.summary = "Build a binary forwarding table from a JSON table",
 	.options = options,
 };

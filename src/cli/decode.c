@@ -193,8 +193,6 @@ const struct command decode_command = {
 	.name = "decode",
 	.run = decode_run,
 	.operands = "IN.pcap",
-	.min_operands = 1,
-	.max_operands = 1,
 	.summary = "Print the GUE packets of a capture: addresses, hops, inner flow",
 	.options = options,
 };

@@ -99,7 +99,6 @@ static int health_run(const struct command_args *args)
 const struct command health_command = {
 	.name = "health",
 	.run = health_run,
-	.operands = "",
 	.summary = "Print whether a running director can forward, and what is wrong",
 	.options = options,
 };

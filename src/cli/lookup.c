@@ -292,8 +292,6 @@ const struct command lookup_command = {
 	.name = "lookup",
 	.run = lookup_run,
 	.operands = "[TABLE] SRC[:PORT] DST[:PORT]",
-	.min_operands = 2,
-	.max_operands = 3,
 	.summary = "Print the hops of a flow, and the reason for each hop",
 	.options = options,
 };

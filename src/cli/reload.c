@@ -47,7 +47,6 @@ static int reload_run(const struct command_args *args)
 const struct command reload_command = {
 	.name = "reload",
 	.run = reload_run,
-	.operands = "",
 	.summary = "Make a running director load its table again",
 	.options = options,
 };

@@ -304,7 +304,6 @@ const struct command show_command = {
 	.name = "show",
 	.run = show_run,
 	.operands = "[TABLE]",
-	.max_operands = 1,
 	.summary = "Print a table's binds, and each backend's share of the rows",
 	.options = options,
 };

@@ -22,7 +22,6 @@ static const struct command_option known[] = {
 static const struct command command = {
 	.name = "",
 	.operands = "[status | reload]",
-	.max_operands = 1,
 	.summary = "Check proxies, and write their health into a copy of the forwarding table",
 	.options = known,
 	.letters = "c1jdhV",

@@ -162,9 +162,28 @@ static bool parse_options(const struct command *command, int argc, char **argv, 
 	return true;
 }
 
+#define ANY_OPERANDS 1000000
+
+/* Returns how many operands the names allow, and how many they require. */
+static int count_operands(const char *names, int *required)
+{
+	const char *separator = names ? strstr(names, "--") : NULL;
+	int count = 0;
+
+	*required = 0;
+	names = separator ? separator + 2 + strspn(separator + 2, " ") : names;
+	for (size_t size; names && *names; names += size + strspn(names + size, " ")) {
+		size = *names == '[' ? strcspn(names, "]") + 1 : strcspn(names, " ");
+		*required += *names != '[';
+		count += size > 3 && memmem(names, size, "...", 3) ? ANY_OPERANDS : 1;
+	}
+	return count;
+}
+
 static bool parse(const struct command *command, int argc, char **argv, struct command_args *args, int *code)
 {
 	const char *separator = *command->name ? ": " : "";
+	int required, most = count_operands(command->operands, &required) + command->hidden_operands;
 	bool parsed;
 
 	*args = (struct command_args){0};
@@ -175,12 +194,11 @@ static bool parse(const struct command *command, int argc, char **argv, struct c
 		return false;
 	args->count = argc - optind;
 	args->operands = argv + optind;
-	if (args->count < command->min_operands)
+	if (args->count < required)
 		*code = command_usage(
 			"%s%smissing operand; the operands are: %s", command->name, separator, command->operands);
-	else if (args->count > command->max_operands)
-		*code = command_usage(
-			"%s%sunexpected operand '%s'", command->name, separator, args->operands[command->max_operands]);
+	else if (args->count > most)
+		*code = command_usage("%s%sunexpected operand '%s'", command->name, separator, args->operands[most]);
 	else
 		return true;
 	return false;

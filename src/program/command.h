@@ -17,8 +17,7 @@ enum {
 	COMMAND_USAGE = 2, /* invalid command line */
 };
 
-#define COMMAND_MAX_OPTIONS  20
-#define COMMAND_ANY_OPERANDS 1000000
+#define COMMAND_MAX_OPTIONS 20
 
 struct command_option {
 	const char *name; /* without dashes; NULL ends the array */
@@ -39,8 +38,10 @@ struct command_args {
 struct command {
 	const char *name; /* "": the program has no subcommands */
 	int (*run)(const struct command_args *args); /* returns the exit code; NULL: for command_parse() only */
-	const char *operands; /* their names in --help; "": takes none */
-	int min_operands, max_operands;
+	/* Their names, as --help and completion have them: "TABLE [FILE...]" are one or more. What stands before "--"
+	 * does not count. NULL: takes none. */
+	const char *operands;
+	int hidden_operands; /* how many may follow that --help does not name */
 	const char *summary; /* a sentence without full stop */
 	const struct command_option *options;
 	/* A short option for each option, for help and for version; ' ': the option has none. NULL: only -h. */

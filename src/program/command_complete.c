@@ -97,7 +97,7 @@ static bool operand_name(const char *operands, int index, char name[NAME_MAX_SIZ
 {
 	size_t size = 0;
 
-	for (; *operands; operands += size) {
+	for (; operands && *operands; operands += size) {
 		operands += strspn(operands, " [");
 		size = strcspn(operands, " ]");
 		if (size > 3 && strncmp(operands + size - 3, "...", 3) == 0) {

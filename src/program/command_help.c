@@ -84,7 +84,7 @@ int command_help(const struct command *command, const char *program)
 	int width = 22, count = 0; /* fits the options of most subcommands */
 
 	printf("usage: %s%s%s%s%s [OPTIONS]\n\n", program, command->name[0] ? " " : "", command->name,
-		command->operands[0] ? " " : "", command->operands);
+		command->operands ? " " : "", command->operands ? command->operands : "");
 	print_sentence(command->summary);
 	for (; options[count].name; count++) {
 		int length = format_option(command, count, options[count].name, options[count].argument, left);

@@ -92,8 +92,6 @@ const struct command attach_command = {
 	.name = "attach",
 	.run = attach,
 	.operands = "INTERFACE",
-	.min_operands = 1,
-	.max_operands = 1,
 	.summary = "Attach the program, or replace the one that is attached",
 	.options = attach_options,
 };

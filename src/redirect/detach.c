@@ -58,8 +58,6 @@ const struct command detach_command = {
 	.name = "detach",
 	.run = detach,
 	.operands = "INTERFACE",
-	.min_operands = 1,
-	.max_operands = 1,
 	.summary = "Detach the program and forget its counters",
 	.options = options,
 };

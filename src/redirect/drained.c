@@ -188,7 +188,6 @@ static int drained(const struct command_args *args)
 const struct command drained_command = {
 	.name = "drained",
 	.run = drained,
-	.operands = "",
 	.summary = "Count the connections that are left on this host; exit with 0 if there is none",
 	.options = options,
 };

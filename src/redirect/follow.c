@@ -134,7 +134,6 @@ static int follow(const struct command_args *args)
 const struct command follow_command = {
 	.name = "follow",
 	.run = follow,
-	.operands = "",
 	.summary = "Tell the attached programs about new addresses of this host, until interrupted",
 	.options = options,
 };

@@ -53,8 +53,6 @@ const struct command reload_command = {
 	.name = "reload",
 	.run = reload,
 	.operands = "INTERFACE",
-	.min_operands = 1,
-	.max_operands = 1,
 	.summary = "Read the configuration file and the addresses of this host again",
 	.options = options,
 };

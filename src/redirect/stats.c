@@ -225,7 +225,6 @@ const struct command stats_command = {
 	.name = "stats",
 	.run = stats,
 	.operands = "[INTERFACE]",
-	.max_operands = 1,
 	.summary = "Print the counters",
 	.options = options,
 };

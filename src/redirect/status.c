@@ -219,7 +219,6 @@ const struct command status_command = {
 	.name = "status",
 	.run = status,
 	.operands = "[INTERFACE]",
-	.max_operands = 1,
 	.summary = "Show where and how the program is attached",
 	.options = options,
 };

@@ -172,8 +172,6 @@ const struct command apply_command = {
 	.name = "apply",
 	.run = apply,
 	.operands = "NAME",
-	.min_operands = 1,
-	.max_operands = 1,
 	.summary = "Make the VF of a director as the configuration NAME says",
 	.options = options,
 };

@@ -95,8 +95,6 @@ const struct command status_command = {
 	.name = "status",
 	.run = status,
 	.operands = "NAME",
-	.min_operands = 1,
-	.max_operands = 1,
 	.summary = "Compare the VF of a director with the configuration NAME",
 	.options = options,
 };

@@ -69,8 +69,6 @@ const struct command undo_command = {
 	.name = "undo",
 	.run = undo,
 	.operands = "NAME",
-	.min_operands = 1,
-	.max_operands = 1,
 	.summary = "Take back what apply has made since this host started",
 	.options = options,
 };

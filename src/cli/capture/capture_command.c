@@ -442,13 +442,13 @@ static int run_capture(struct capture *capture, const char *prefix, unsigned tim
 
 static int capture_command_run(const struct command_args *args)
 {
-	const char *prefix = args->options[TELEMETRY_FILE_PREFIX], *wait = args->options[TELEMETRY_TIMEOUT];
+	const char *prefix = args->options[TELEMETRY_FILE_PREFIX];
 	struct capture *capture;
-	uint32_t timeout = 10;
+	uint32_t timeout;
 	int code;
 
-	if (wait && !text_number(wait, 1, 3600, &timeout))
-		return command_usage("--timeout: '%s' is not a number of seconds from 1 to 3600", wait);
+	if (!telemetry_timeout(args, &timeout))
+		return COMMAND_USAGE;
 	capture = calloc(1, sizeof(*capture));
 	if (!capture)
 		return command_error("out of memory");
@@ -471,7 +471,6 @@ static int capture_command_run(const struct command_args *args)
 const struct command capture_command = {
 	.name = "capture",
 	.run = capture_command_run,
-	.operands = "",
 	.summary = "Show packets of a running director with their verdicts, or write them to a file",
 	.options = options,
 	.letters = "     c sw hV",

@@ -351,7 +351,6 @@ const struct command check_command = {
 	.name = "check",
 	.run = check_run,
 	.operands = "[FILE...]",
-	.max_operands = COMMAND_ANY_OPERANDS,
 	.summary = "Validate tables and configurations, the installed ones by default",
 	.options = options,
 };

@@ -124,7 +124,6 @@ const struct command doctor_command = {
 	.name = "doctor",
 	.run = doctor_run,
 	.operands = "[HOST...]",
-	.max_operands = COMMAND_ANY_OPERANDS,
 	.summary = "Say what on this host would lose packets or stall a director, and how to mend it",
 	.options = options,
 };

@@ -164,9 +164,7 @@ static int edit_run(const struct command_args *args)
 const struct command edit_command = {
 	.name = "edit",
 	.run = edit_run,
-	.operands = "TABLE.json VERB WORD...",
-	.min_operands = 2,
-	.max_operands = COMMAND_ANY_OPERANDS,
+	.operands = "TABLE.json VERB [WORD...]",
 	.summary = "Change backends and binds of a JSON table",
 	.options = options,
 	.note = "VERB WORD... is one of:\n"

@@ -370,7 +370,6 @@ static int new_run(const struct command_args *args)
 const struct command new_command = {
 	.name = "new",
 	.run = new_run,
-	.operands = "",
 	.summary = "Write a first table and director.conf, with new keys",
 	.options = options,
 	.note = "On a terminal, new asks for what is not given.",

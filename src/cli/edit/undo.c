@@ -44,8 +44,6 @@ const struct command undo_command = {
 	.name = "undo",
 	.run = undo_run,
 	.operands = "TABLE.json",
-	.min_operands = 1,
-	.max_operands = 1,
 	.summary = "Take the last edit of a JSON table back, or forward again",
 	.options = options,
 };

@@ -202,7 +202,6 @@ static int next_hops_run(const struct command_args *args)
 const struct command next_hops_command = {
 	.name = "next-hops",
 	.run = next_hops_run,
-	.operands = "",
 	.summary = "List the next hops of a running director",
 	.options = options,
 };

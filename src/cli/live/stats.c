@@ -151,8 +151,7 @@ static int stats_run(const struct command_args *args)
 const struct command stats_command = {
 	.name = "stats",
 	.run = stats_run,
-	.operands = "",
-	.max_operands = 1,
+	.hidden_operands = 1, /* SECONDS after --watch */
 	.summary = "Print the counters of a running director",
 	.options = options,
 };

@@ -116,7 +116,6 @@ const struct command tables_command = {
 	.name = "tables",
 	.run = tables_run,
 	.operands = "[TABLE]",
-	.max_operands = 1,
 	.summary = "List the tables of a file or of a running director",
 	.options = options,
 };

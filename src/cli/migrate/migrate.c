@@ -241,8 +241,6 @@ const struct command migrate_command = {
 	.name = "migrate",
 	.run = migrate_run,
 	.operands = "FILE [DST]",
-	.min_operands = 1,
-	.max_operands = 2,
 	.summary = "Convert a file of GitHub's GLB Director",
 	.options = options,
 };

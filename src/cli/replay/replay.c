@@ -331,8 +331,6 @@ const struct command replay_command = {
 	.name = "replay",
 	.run = replay_run,
 	.operands = "TABLE IN.pcap [OUT.pcap]",
-	.min_operands = 2,
-	.max_operands = 3,
 	.summary = "Run a capture through the director's packet code",
 	.options = options,
 };

@@ -87,8 +87,6 @@ const struct command check_command = {
 	.name = "check",
 	.run = check_command_run,
 	.operands = "INTERFACE",
-	.min_operands = 1,
-	.max_operands = 1,
 	.summary = "Say what on this host would break connections, and how to mend it",
 	.options = options,
 };

@@ -116,8 +116,6 @@ const struct command next_command = {
 	.name = "next",
 	.run = next,
 	.operands = "INTERFACE [PROGRAM]",
-	.min_operands = 1,
-	.max_operands = 2,
 	.summary = "Run a pinned XDP program of another tool after this one",
 	.options = options,
 };

@@ -176,7 +176,6 @@ static int exporter_run(const struct command_args *args)
 const struct command exporter_command = {
 	.name = "exporter",
 	.run = exporter_run,
-	.operands = "",
 	.summary = "Serve metrics for Prometheus over HTTP, until interrupted",
 	.options = options,
 };
