@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "program/facts.h"
 
+#include <math.h>
 #include <stdbool.h>
 
 uint64_t facts_number(const struct fact *fact, const void *from)
@@ -25,11 +26,20 @@ double facts_real(const struct fact *fact, const void *from)
 					: (double)facts_number(fact, from);
 }
 
+void facts_family(struct openmetrics *to, const struct fact *fact)
+{
+	openmetrics_family(to, fact->metric, fact->type, fact->help);
+}
+
 void facts_sample(
 	struct openmetrics *to, const struct fact *fact, const struct openmetrics_label *labels, const void *from)
 {
+	double real = facts_real(fact, from);
+
+	if (fact->form == FACTS_REAL && isnan(real))
+		return;
 	if (fact->form == FACTS_REAL)
-		openmetrics_real(to, labels, facts_real(fact, from));
+		openmetrics_real(to, labels, real);
 	else
 		openmetrics_number(to, labels, facts_number(fact, from));
 }
@@ -39,7 +49,7 @@ void facts_metrics(struct openmetrics *to, const struct fact *facts, const void 
 	for (; facts->help; facts++) {
 		if (!facts->metric)
 			continue;
-		openmetrics_family(to, facts->metric, facts->type, facts->help);
+		facts_family(to, facts);
 		facts_sample(to, facts, OPENMETRICS_NO_LABELS, from);
 	}
 }

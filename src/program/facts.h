@@ -43,7 +43,9 @@ struct fact {
 uint64_t facts_number(const struct fact *fact, const void *from);
 double facts_real(const struct fact *fact, const void *from);
 
-/* Writes a sample of the family that was begun last. */
+/* Begins the family of a fact that has a metric. */
+void facts_family(struct openmetrics *to, const struct fact *fact);
+/* Writes a sample of the family that was begun last. NAN: the number is not known, so it has no sample. */
 void facts_sample(
 	struct openmetrics *to, const struct fact *fact, const struct openmetrics_label *labels, const void *from);
 /* Writes each metric of the table as a family with one sample without labels. */
