@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "healthcheck/client/lines.h"
+#include "program/command.h"
 
 #define ROW    "  %-11s %9s  %s%s%s"
 #define INDENT 25 /* of the last column */
@@ -15,7 +15,7 @@ static void print_backend(const struct checklist *list, uint32_t table, uint32_t
 	size_t first = list->first[table][backend], end = list->first[table][backend + 1];
 	char ip[NETADDR_TEXT_MAX], label[16], latency[32];
 
-	lines_print(2, "table %s: %s%s", table_label(set, table, label), netaddr_format(&entry->addr, ip),
+	command_print(2, "table %s: %s%s", table_label(set, table, label), netaddr_format(&entry->addr, ip),
 		first < end                                 ? ""
 		: entry->state == TABLE_INACTIVE            ? ", inactive"
 		: checklist_is_marked(list, table, backend) ? ", no checks: unhealthy"
@@ -24,7 +24,7 @@ static void print_backend(const struct checklist *list, uint32_t table, uint32_t
 		const struct check *check = list->checks[list->uses[i].check];
 
 		snprintf(latency, sizeof(latency), "%.1f ms", (double)check->latency_us / 1e3);
-		lines_print(INDENT, ROW, check_result_name(check->result), latency, check->name,
+		command_print(INDENT, ROW, check_result_name(check->result), latency, check->name,
 			*check->reason ? ": " : "", check->reason);
 	}
 }
@@ -34,7 +34,7 @@ bool once_print(const struct checklist *list)
 	const struct table_set *set = &list->document.set;
 	bool healthy = true;
 
-	lines_print(0, ROW, "RESULT", "LATENCY", "CHECK", ": ", "REASON");
+	command_print(0, ROW, "RESULT", "LATENCY", "CHECK", ": ", "REASON");
 	for (uint32_t t = 0; t < set->count; t++)
 		for (uint32_t b = 0; b < set->tables[t].backend_count; b++) {
 			print_backend(list, t, b);

@@ -99,7 +99,7 @@ void command_note(const char *format, ...) __attribute__((format(printf, 1, 2)))
 
 /*
  * Print a line for people on stdout. A line of more than COMMAND_COLUMNS columns is broken at spaces, and its other
- * lines are indented by `indent` columns.
+ * lines are indented by `indent` columns. The text may come from a stranger: bytes that are no characters become '?'.
  */
 void command_print(unsigned indent, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void command_vprint(unsigned indent, const char *format, va_list args) __attribute__((format(printf, 2, 0)));

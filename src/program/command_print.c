@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "program/command.h"
 
 /* Counts the characters of UTF-8, which have one column each. */
@@ -22,6 +23,8 @@ void command_vprint(unsigned indent, const char *format, va_list args)
 
 	if (vasprintf(&text, format, args) < 0)
 		text = NULL;
+	else
+		text_mend(text); /* a part of it may come from a stranger */
 	for (const char *at = text; at && *at;) {
 		size_t gap = strspn(at, " "), word = strcspn(at + gap, " ");
 		unsigned width = (unsigned)gap + columns_of(at + gap, word);

@@ -389,6 +389,14 @@ void check_tunnel_close(struct tunnel *tunnel)
 	free(tunnel);
 }
 
+const struct fact check_tunnel_facts[] = {
+	{"tunnel_replies", NULL, OPENMETRICS_COUNTER, FACTS_AT(struct tunnel_counters, replies),
+		"echo replies that belonged to a probe"},
+	{"tunnel_foreign", NULL, OPENMETRICS_COUNTER, FACTS_AT(struct tunnel_counters, foreign),
+		"echo replies with the identifier of this daemon that were ignored: late, altered, or from another address"},
+	{0},
+};
+
 const struct tunnel_counters *check_tunnel_counters(const struct tunnel *tunnel)
 {
 	return &tunnel->counters;

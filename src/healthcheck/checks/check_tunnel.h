@@ -13,6 +13,7 @@
 #include "common/faults.h"
 #include "healthcheck/checks/probe.h"
 #include "healthcheck/config/conf.h"
+#include "program/facts.h"
 
 struct tunnel_counters {
 	uint64_t replies;
@@ -20,6 +21,8 @@ struct tunnel_counters {
 	 * address. */
 	uint64_t foreign;
 };
+
+extern const struct fact check_tunnel_facts[];
 
 /* `probes` is the maximum number of tunnel probes that run at once. Returns NULL and adds an error on failure. */
 struct tunnel *check_tunnel_open(struct ev_loop *loop, const struct conf *conf, unsigned probes, struct faults *faults);

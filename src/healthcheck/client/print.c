@@ -7,7 +7,9 @@
 
 #include "common/text.h"
 #include "healthcheck/client/client.h"
-#include "healthcheck/client/lines.h"
+#include "program/command.h"
+#include "healthcheck/monitor/expiry.h"
+#include "healthcheck/publish/reload_hook.h"
 
 #define FIRST  38 /* columns of a row's first field */
 #define INDENT 8 /* of the text after "src", "dst" and "reload" */
@@ -26,17 +28,17 @@ static uint64_t number(const json_t *object, const char *key)
 
 static void print_row(const char *first, const char *verdict, const char *dst, const char *latency, const char *since)
 {
-	char row[2 * LINES_COLUMNS];
+	char row[2 * COMMAND_COLUMNS];
 	size_t end;
 
 	if (strlen(first) > FIRST) {
-		lines_print(6, "%s", first);
+		command_print(6, "%s", first);
 		first = "";
 	}
 	snprintf(row, sizeof(row), "%-*s %-9s %-9s %10s %10s", FIRST, first, verdict, dst, latency, since);
 	for (end = strlen(row); end > 0 && row[end - 1] == ' '; end--)
 		row[end - 1] = '\0';
-	lines_print(6, "%s", row);
+	command_print(6, "%s", row);
 }
 
 /* Writes the time of day, or the date if that was more than a day ago. */
@@ -56,10 +58,8 @@ static void print_age(const json_t *check, const char *result)
 	uint64_t age_ms = number(check, "age_ms");
 
 	if (strcmp(result, "not_run") == 0 && age_ms)
-		lines_print(6, "    its last result is %" PRIu64 " s old", age_ms / 1000);
+		command_print(6, "    its last result is %" PRIu64 " s old", age_ms / 1000);
 }
-
-#define EXPIRY_WARNING_S (14 * 24 * 60 * 60)
 
 static void print_expiry(const json_t *check)
 {
@@ -70,7 +70,7 @@ static void print_expiry(const json_t *check)
 	if (!expires || left > EXPIRY_WARNING_S || !gmtime_r(&expires, &utc))
 		return;
 	strftime(date, sizeof(date), "%Y-%m-%d", &utc);
-	lines_print(6, "    a certificate of the proxy %s on %s", left < 0 ? "has expired" : "expires", date);
+	command_print(6, "    a certificate of the proxy %s on %s", left < 0 ? "has expired" : "expires", date);
 }
 
 static void print_check(const json_t *check)
@@ -84,12 +84,12 @@ static void print_check(const json_t *check)
 	format_since(number(check, "changed"), since);
 	print_row(name, string(check, "verdict"), "", latency, since);
 	if (strcmp(result, "passed") != 0 || against)
-		lines_print(6, "    %s: %s%s", result, string(check, "reason"),
+		command_print(6, "    %s: %s%s", result, string(check, "reason"),
 			against ? " (this contradicts the verdict, which does not change yet)" : "");
 	print_age(check, result);
 	print_expiry(check);
 	if (number(check, "flaps") && number(check, "held_ms"))
-		lines_print(6, "    it flaps: stays unhealthy for %" PRIu64 " s more", number(check, "held_ms") / 1000);
+		command_print(6, "    it flaps: stays unhealthy for %" PRIu64 " s more", number(check, "held_ms") / 1000);
 }
 
 static bool is_inactive(const json_t *backend)
@@ -142,76 +142,57 @@ static void print_table(const json_t *table)
 		snprintf(panic, sizeof(panic), "; panic keeps %" PRIu64 " unhealthy backend%s in service", kept,
 			text_plural(kept));
 	puts("");
-	lines_print(0, "table %s: %" PRIu64 " of %" PRIu64 " backend%s healthy%s", string(table, "name"),
+	command_print(0, "table %s: %" PRIu64 " of %" PRIu64 " backend%s healthy%s", string(table, "name"),
 		totals.backends - totals.unhealthy - totals.unknown, totals.backends, text_plural(totals.backends),
 		panic);
 	print_row("BACKEND, CHECKS", "VERDICT", "IN DST", "LATENCY", "SINCE");
 	json_array_foreach(json_object_get(table, "backends"), i, backend) print_backend(backend);
 }
 
-static void print_error(const json_t *part)
+/* The parts of /status that count their work. */
+static const struct part {
+	const char *name;
+	/* The member that comes first in the line, and those with the numbers. */
+	const char *subject, *done, *failed;
+	const char *done_text, *failed_text;
+	/* What is wrong if the part has an error. */
+	const char *problem;
+} parts[] = {
+	{"src", "file", "loads", "refused", "loaded", "refused", "src refused"},
+	{"dst", "file", "writes", "failed", "written", "failed", "dst not written"},
+	{"reload", "state", "runs", "failed", "run", "failed", "reload failed"},
+	{"trust", "file", "loads", "refused", "loaded", "refused", "trusted certificates refused"},
+};
+#define PARTS (sizeof(parts) / sizeof(parts[0]))
+
+static void print_part(const struct part *part, const json_t *object)
 {
-	if (*string(part, "error"))
-		lines_print(INDENT, "%*s%s", INDENT, "", string(part, "error"));
+	uint64_t done = number(object, part->done), failed = number(object, part->failed);
+	const char *director = reload_hook_director_text(string(object, "director"));
+
+	command_print(INDENT, "%-7s %s: %s %" PRIu64 " time%s, %s %" PRIu64 " time%s%s%s", part->name,
+		string(object, part->subject), part->done_text, done, text_plural(done), part->failed_text, failed,
+		text_plural(failed), *director ? "; " : "", director);
+	if (*string(object, "error"))
+		command_print(INDENT, "%*s%s", INDENT, "", string(object, "error"));
 }
 
-static const char *director_text(const char *director)
+/* Returns an object of the part; NULL: there are no more. There are several files of trusted certificates. */
+static const json_t *part_object(const json_t *status, const struct part *part, size_t i)
 {
-	return strcmp(director, "current") == 0   ? "; the director uses the new table"
-	       : strcmp(director, "stale") == 0   ? "; the director uses another table"
-	       : strcmp(director, "unknown") == 0 ? "; the director does not tell which table it uses"
-						  : "";
+	const json_t *object = json_object_get(status, part->name);
+
+	return json_is_array(object) ? json_array_get(object, i) : i ? NULL : object;
 }
 
-static void print_parts(const json_t *status)
+static bool has_error(const json_t *status, const struct part *part)
 {
-	const json_t *src = json_object_get(status, "src"), *dst = json_object_get(status, "dst");
-	const json_t *reload = json_object_get(status, "reload");
+	const json_t *object;
+	bool found = false;
 
-	lines_print(INDENT, "src     %s: loaded %" PRIu64 " time%s, refused %" PRIu64 " time%s", string(src, "file"),
-		number(src, "loads"), text_plural(number(src, "loads")), number(src, "refused"),
-		text_plural(number(src, "refused")));
-	print_error(src);
-	lines_print(INDENT, "dst     %s: written %" PRIu64 " time%s, failed %" PRIu64 " time%s", string(dst, "file"),
-		number(dst, "writes"), text_plural(number(dst, "writes")), number(dst, "failed"),
-		text_plural(number(dst, "failed")));
-	print_error(dst);
-	lines_print(INDENT, "reload  %s: run %" PRIu64 " time%s, failed %" PRIu64 " time%s%s", string(reload, "state"),
-		number(reload, "runs"), text_plural(number(reload, "runs")), number(reload, "failed"),
-		text_plural(number(reload, "failed")), director_text(string(reload, "director")));
-	print_error(reload);
-}
-
-static void print_trust(const json_t *status)
-{
-	const json_t *trust;
-	size_t i;
-
-	json_array_foreach(json_object_get(status, "trust"), i, trust)
-	{
-		lines_print(INDENT, "trust   %s: loaded %" PRIu64 " time%s, refused %" PRIu64 " time%s",
-			string(trust, "file"), number(trust, "loads"), text_plural(number(trust, "loads")),
-			number(trust, "refused"), text_plural(number(trust, "refused")));
-		print_error(trust);
-	}
-}
-
-static bool trust_has_error(const json_t *status)
-{
-	const json_t *trust;
-	size_t i;
-
-	json_array_foreach(json_object_get(status, "trust"), i, trust)
-	{
-		if (*string(trust, "error"))
-			return true;
-	}
-	return false;
-}
-
-static bool has_error(const json_t *status, const char *part)
-{
-	return *string(json_object_get(status, part), "error");
+	for (size_t i = 0; (object = part_object(status, part, i)); i++)
+		found |= *string(object, "error") != '\0';
+	return found;
 }
 
 /* Writes what is wrong, as "2 of 3 backends unhealthy, src refused". Empty: everything is healthy. */
@@ -234,10 +215,9 @@ static char *find_problems(const json_t *status)
 	if (totals.unknown)
 		fprintf(to, ", %" PRIu64 " of %" PRIu64 " backend%s without a verdict", totals.unknown, totals.backends,
 			text_plural(totals.backends));
-	fputs(has_error(status, "src") ? ", src refused" : "", to);
-	fputs(has_error(status, "dst") ? ", dst not written" : "", to);
-	fputs(has_error(status, "reload") ? ", reload failed" : "", to);
-	fputs(trust_has_error(status) ? ", trusted certificates refused" : "", to);
+	for (i = 0; i < PARTS; i++)
+		if (has_error(status, &parts[i]))
+			fprintf(to, ", %s", parts[i].problem);
 	if (fclose(to) == 0)
 		return text;
 	free(text);
@@ -256,15 +236,16 @@ bool client_is_good(const json_t *status)
 void client_print(const json_t *status)
 {
 	char *problems = find_problems(status);
-	const json_t *table;
+	const json_t *table, *object;
 	size_t i;
 
-	lines_print(0, "glb-healthcheck %s: %s", string(status, "version"),
+	command_print(0, "glb-healthcheck %s: %s", string(status, "version"),
 		!problems   ? "out of memory"
 		: *problems ? problems + 2
 			    : "all backends healthy");
 	free(problems);
-	print_parts(status);
-	print_trust(status);
+	for (i = 0; i < PARTS; i++)
+		for (size_t j = 0; (object = part_object(status, &parts[i], j)); j++)
+			print_part(&parts[i], object);
 	json_array_foreach(json_object_get(status, "tables"), i, table) print_table(table);
 }

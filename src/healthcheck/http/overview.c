@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/http/overview.h"
+#include "healthcheck/http/page.h"
+#include "healthcheck/monitor/expiry.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -20,18 +21,8 @@ enum {
 	OPEN_MAX = 64,
 	/* Checks that need a look that are shown. */
 	ODD_MAX = 100,
-	/* Checks, and backends, that one call looks at. */
+	/* Checks that one call looks at. */
 	ODD_AT_ONCE = 256,
-	BACKENDS_AT_ONCE = 8,
-	/* A certificate that expires in less time needs a look. */
-	EXPIRES_SOON_S = 14 * 86400,
-};
-
-struct sums {
-	uint32_t healthy, backends;
-	double stalled_s;
-	enum html_state state;
-	char text[64];
 };
 
 /* Text about a check. */
@@ -65,20 +56,6 @@ static enum html_state hook_state(const struct reload_hook *hook)
 	if (hook->failures)
 		return HTML_BAD;
 	return hook->state == RELOAD_HOOK_DONE ? HTML_OK : HTML_IDLE;
-}
-
-static const char *director_text(enum reload_hook_director director)
-{
-	switch (director) {
-	case RELOAD_HOOK_DIRECTOR_UNKNOWN:
-		return "the director does not tell which table it uses";
-	case RELOAD_HOOK_DIRECTOR_CURRENT:
-		return "the director uses the table that was built";
-	case RELOAD_HOOK_DIRECTOR_STALE:
-		return "the director uses another table than the one that was built";
-	default:
-		return "";
-	}
 }
 
 static double mean_latency(const struct monitor_counters *counters, enum check_kind kind)
@@ -130,21 +107,26 @@ static void describe_history(const struct check *check, struct check_text *text)
 	text->summary[size - 1] = '\0';
 }
 
+static bool expires_soon(const struct check *check)
+{
+	return check->tls_expires_s && check->tls_expires_s < time(NULL) + EXPIRY_WARNING_S;
+}
+
 static void describe_check(const struct check *check, struct check_text *text)
 {
 	*text = (struct check_text){
 		.state = verdict_state(check->damper.verdict),
 		.result = check->probes ? check_result_name(check->result) : "none yet",
 		.held_ms = damper_held_ms(&check->damper, clock_now_ms()),
-		.expires_soon = check->tls_expires_s && check->tls_expires_s < time(NULL) + EXPIRES_SOON_S,
+		.expires_soon = expires_soon(check),
 	};
 	describe_history(check, text);
 }
 
 static bool is_odd(const struct check *check)
 {
-	return check->probes && (check->damper.verdict != DAMPER_HEALTHY || check->result != CHECK_PASSED ||
-					(check->tls_expires_s && check->tls_expires_s < time(NULL) + EXPIRES_SOON_S));
+	return check->probes &&
+	       (check->damper.verdict != DAMPER_HEALTHY || check->result != CHECK_PASSED || expires_soon(check));
 }
 
 static uint32_t count_backends(const struct table_set *set)
@@ -157,55 +139,40 @@ static uint32_t count_backends(const struct table_set *set)
 }
 
 /* How many backends of a table the page shows. */
-static uint32_t limit(const struct overview *overview)
+static uint32_t limit(const struct page *page)
 {
-	const struct table_set *set = &overview->monitor->list.document.set;
+	const struct table_set *set = &page->monitor->list.document.set;
 
-	if (overview->only >= 0 || count_backends(set) <= BACKENDS_MAX)
+	if (page->only >= 0 || count_backends(set) <= BACKENDS_MAX)
 		return UINT32_MAX;
 	return BACKENDS_MAX / set->count > BACKENDS_MIN ? BACKENDS_MAX / set->count : BACKENDS_MIN;
 }
 
-static bool write_figures(struct overview *overview, FILE *to)
+static bool is_stuck(const struct monitor_sums *sums)
 {
-	const struct monitor *monitor = overview->monitor;
-	const struct publisher *publisher = &monitor->publisher;
-	struct sums sums = {.state = HTML_OK, .text = "ok"};
-
-	for (uint32_t t = 0; t < monitor->list.document.set.count; t++) {
-		sums.healthy += publisher->verdicts[t].healthy;
-		sums.backends += publisher->verdicts[t].backends;
-	}
-	sums.stalled_s = (double)pulse_meter_stalled(&monitor->env.pulse.meter, clock_now_us()) / 1e6;
-	if (!monitor->ready)
-		sums = (struct sums){
-			.healthy = sums.healthy, .backends = sums.backends, .state = HTML_IDLE, .text = "starting"};
-	if (sums.healthy < sums.backends) {
-		sums.state = HTML_WARN;
-		snprintf(sums.text, sizeof(sums.text), "%" PRIu32 " backend%s unhealthy", sums.backends - sums.healthy,
-			text_plural(sums.backends - sums.healthy));
-	}
-	if (monitor->error[0] || publisher->failures || publisher->reload_hook.failures ||
-		publisher->reload_hook.director == RELOAD_HOOK_DIRECTOR_STALE) {
-		sums.state = HTML_BAD;
-		snprintf(sums.text, sizeof(sums.text), "the director does not get new tables");
-	}
-	html_begin(to, "glb-healthcheck", sums.state, sums.text, 0);
-	print_figures(to, monitor, &sums);
-	return false;
+	return sums->src_bad || sums->write_failing || sums->reload_failing || sums->director_stale;
 }
 
-static bool has_fault(const struct monitor *monitor)
+static bool write_figures(struct page *page)
 {
-	const struct publisher *publisher = &monitor->publisher;
-	bool found = monitor->error[0] || publisher->failures || publisher->reload_hook.failures ||
-		     publisher->reload_hook.director == RELOAD_HOOK_DIRECTOR_STALE;
+	const struct monitor *monitor = page->monitor;
+	uint32_t unhealthy = monitor->sums.backends - monitor->sums.healthy;
+	enum html_state state = monitor->ready ? HTML_OK : HTML_IDLE;
+	char text[64] = "starting";
 
-	for (uint32_t t = 0; t < monitor->list.document.set.count; t++)
-		found |= publisher->verdicts[t].panic;
-	for (const struct http_trust *trust = check_http_trust_list(monitor->env.http); trust; trust = trust->next)
-		found |= trust->error[0] != '\0';
-	return found;
+	if (monitor->ready)
+		strcpy(text, "ok");
+	if (unhealthy) {
+		state = HTML_WARN;
+		snprintf(text, sizeof(text), "%" PRIu32 " backend%s unhealthy", unhealthy, text_plural(unhealthy));
+	}
+	if (is_stuck(&monitor->sums)) {
+		state = HTML_BAD;
+		strcpy(text, "the director does not get new tables");
+	}
+	html_begin(page->to.to, "glb-healthcheck", state, text, 0);
+	print_figures(page->to.to, monitor, &monitor->sums);
+	return false;
 }
 
 static void print_panics(FILE *to, const struct monitor *monitor)
@@ -226,12 +193,13 @@ static void print_panics(FILE *to, const struct monitor *monitor)
 	}
 }
 
-static bool write_faults(struct overview *overview, FILE *to)
+static bool write_faults(struct page *page)
 {
-	const struct monitor *monitor = overview->monitor;
+	const struct monitor *monitor = page->monitor;
 	const struct publisher *publisher = &monitor->publisher;
+	FILE *to = page->to.to;
 
-	begin_faults(to, has_fault(monitor));
+	begin_faults(to, is_stuck(&monitor->sums) || monitor->sums.trust_bad || monitor->sums.panics);
 	if (monitor->error[0])
 		print_fault(to, "src is refused", monitor->error);
 	if (publisher->failures)
@@ -239,7 +207,7 @@ static bool write_faults(struct overview *overview, FILE *to)
 	if (publisher->reload_hook.failures)
 		print_fault(to, "the reload failed", publisher->reload_hook.error);
 	if (publisher->reload_hook.director == RELOAD_HOOK_DIRECTOR_STALE)
-		print_fault(to, "old table", director_text(RELOAD_HOOK_DIRECTOR_STALE));
+		print_fault(to, "old table", reload_hook_director_text("stale"));
 	for (const struct http_trust *trust = check_http_trust_list(monitor->env.http); trust; trust = trust->next)
 		if (trust->error[0])
 			print_fault(to, trust->file ? trust->file : trust->folder, trust->error);
@@ -248,39 +216,40 @@ static bool write_faults(struct overview *overview, FILE *to)
 	return false;
 }
 
-static bool write_odd(struct overview *overview, FILE *to)
+static bool write_odd(struct page *page)
 {
-	const struct checklist *list = &overview->monitor->list;
+	const struct checklist *list = &page->monitor->list;
+	FILE *to = page->to.to;
 	struct check_text text;
 
-	if (overview->only >= 0)
+	if (page->only >= 0)
 		return false;
-	if (overview->item == 0)
+	if (page->item == 0)
 		begin_odd(to);
-	for (unsigned i = 0; i < ODD_AT_ONCE && overview->item < list->check_count; i++) {
-		const struct check *check = list->checks[overview->item++];
+	for (unsigned i = 0; i < ODD_AT_ONCE && page->item < list->check_count; i++) {
+		const struct check *check = list->checks[page->item++];
 
-		if (!is_odd(check) || overview->odd++ >= ODD_MAX)
+		if (!is_odd(check) || page->odd++ >= ODD_MAX)
 			continue;
-		overview->odd_shown++;
+		page->odd_shown++;
 		describe_check(check, &text);
 		print_odd(to, check, &text);
 	}
-	if (overview->item < list->check_count)
+	if (page->item < list->check_count)
 		return true;
-	end_odd(to, overview->odd_shown, overview->odd);
+	end_odd(to, page->odd_shown, page->odd);
 	return false;
 }
 
-static void describe_table(const struct overview *overview, uint32_t index, char label[16], struct table_row *row)
+static void describe_table(const struct page *page, uint32_t index, char label[16], struct table_row *row)
 {
-	const struct table_set *set = &overview->monitor->list.document.set;
-	const struct verdicts *verdicts = &overview->monitor->publisher.verdicts[index];
+	const struct table_set *set = &page->monitor->list.document.set;
+	const struct verdicts *verdicts = &page->monitor->publisher.verdicts[index];
 
 	*row = (struct table_row){.index = index,
 		.name = table_label(set, index, label),
 		.verdicts = verdicts,
-		.open = count_backends(set) <= OPEN_MAX || overview->only >= 0,
+		.open = count_backends(set) <= OPEN_MAX || page->only >= 0,
 		.text = "ok"};
 	table_matching_text(&set->tables[index], row->matching);
 	if (verdicts->panic) {
@@ -316,41 +285,42 @@ static void print_backend(FILE *to, const struct checklist *list, uint32_t table
 	print_unchecked(to, &row);
 }
 
-static bool write_tables(struct overview *overview, FILE *to)
+static bool write_tables(struct page *page)
 {
-	const struct checklist *list = &overview->monitor->list;
+	const struct checklist *list = &page->monitor->list;
 	const struct table_set *set = &list->document.set;
-	uint32_t end = overview->only >= 0 ? (uint32_t)overview->only + 1 : set->count, shown;
+	uint32_t end = page->only >= 0 ? (uint32_t)page->only + 1 : set->count, shown;
+	FILE *to = page->to.to;
 	struct table_row row;
 	char label[16];
 
-	if (overview->table == 0 && overview->item == 0) {
+	if (page->table == 0 && page->item == 0) {
 		begin_tables(to, set->count);
-		overview->table = overview->only >= 0 ? (uint32_t)overview->only : 0;
+		page->table = page->only >= 0 ? (uint32_t)page->only : 0;
 	}
-	if (overview->table == end) {
+	if (page->table == end) {
 		end_tables(to);
 		return false;
 	}
-	describe_table(overview, overview->table, label, &row);
-	if (overview->item == 0)
+	describe_table(page, page->table, label, &row);
+	if (page->item == 0)
 		begin_table(to, &row);
-	shown = limit(overview) < set->tables[overview->table].backend_count
-			? limit(overview)
-			: set->tables[overview->table].backend_count;
-	for (unsigned i = 0; i < BACKENDS_AT_ONCE && overview->item < shown; i++)
-		print_backend(to, list, overview->table, overview->item++);
-	if (overview->item < shown)
+	shown = limit(page) < set->tables[page->table].backend_count ? limit(page)
+								     : set->tables[page->table].backend_count;
+	for (unsigned i = 0; i < PAGE_AT_ONCE && page->item < shown; i++)
+		print_backend(to, list, page->table, page->item++);
+	if (page->item < shown)
 		return true;
-	end_table(to, &row, shown, set->tables[overview->table].backend_count);
-	overview->table++;
-	overview->item = 0;
+	end_table(to, &row, shown, set->tables[page->table].backend_count);
+	page->table++;
+	page->item = 0;
 	return true;
 }
 
-static bool write_end(struct overview *overview, FILE *to)
+static bool write_end(struct page *page)
 {
-	const struct monitor *monitor = overview->monitor;
+	const struct monitor *monitor = page->monitor;
+	FILE *to = page->to.to;
 
 	print_daemon(to, monitor);
 	begin_probes(to);
@@ -362,29 +332,4 @@ static bool write_end(struct overview *overview, FILE *to)
 	return false;
 }
 
-bool overview_begin(struct overview *overview, const struct monitor *monitor, int only)
-{
-	if (only >= 0 && (uint32_t)only >= monitor->list.document.set.count)
-		return false;
-	*overview = (struct overview){.monitor = monitor, .loads = monitor->counters.loads, .only = only};
-	return true;
-}
-
-bool overview_write(struct overview *overview, FILE *to)
-{
-	/* They return false when the part is complete. */
-	static bool (*const parts[])(struct overview *, FILE *) = {
-		write_figures, write_faults, write_odd, write_tables, write_end};
-	const unsigned count = sizeof(parts) / sizeof(parts[0]);
-
-	if (overview->part > 0 && overview->loads != overview->monitor->counters.loads) {
-		html_changed(to);
-		overview->part = count;
-		return false;
-	}
-	if (!parts[overview->part](overview, to)) {
-		overview->part++;
-		overview->table = overview->item = 0;
-	}
-	return overview->part < count;
-}
+page_part *const page_overview[] = {write_figures, write_faults, write_odd, write_tables, write_end, NULL};

@@ -1,110 +1,89 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "healthcheck/http/page.h"
 
-#include "healthcheck/http/overview.h"
 #include "program/html/html.h"
 
-struct page {
-	const struct monitor *monitor;
-	/* The list of this load. */
-	uint64_t loads;
-	const struct page_section *section;
-	struct openmetrics metrics;
-	uint32_t table, item;
-};
-
-static bool begin(struct page *page, const struct monitor *monitor, const struct page_section *sections,
-	enum openmetrics_format format)
+static bool begin(struct page *page, struct monitor *monitor, page_part *const *parts)
 {
-	*page = (struct page){
-		.monitor = monitor,
-		.loads = monitor->counters.loads,
-		.section = sections,
-		.metrics = {.format = format, .prefix = "glb_healthcheck_"},
-	};
+	monitor_look(monitor);
+	*page = (struct page){.monitor = monitor, .loads = monitor->counters.loads, .part = parts, .only = -1};
 	return true;
 }
 
 static bool begin_status(void *page, void *monitor)
 {
-	return begin(page, monitor, page_status, OPENMETRICS_1_0);
+	return begin(page, monitor, page_status);
 }
 
-static bool begin_metrics(void *page, void *monitor)
-{
-	return begin(page, monitor, page_metrics, OPENMETRICS_1_0);
-}
-
-static bool begin_legacy_metrics(void *page, void *monitor)
-{
-	return begin(page, monitor, page_metrics, OPENMETRICS_LEGACY);
-}
-
-/* Prints one item and steps to the next one. */
-static void step(struct page *page)
-{
-	const struct table_set *set = &page->monitor->list.document.set;
-	const struct page_section *section = page->section;
-	bool end = true;
-
-	switch (section->over) {
-	case PAGE_ONCE:
-		section->print(&page->metrics, page->monitor, 0, 0);
-		break;
-	case PAGE_TABLES:
-	case PAGE_BACKENDS:
-		end = page->table >= set->count;
-		if (end)
-			break;
-		section->print(&page->metrics, page->monitor, page->table, page->item);
-		if (section->over == PAGE_TABLES || page->item++ == set->tables[page->table].backend_count) {
-			page->item = 0;
-			page->table++;
-		}
-		break;
-	case PAGE_CHECKS:
-		end = page->item >= page->monitor->list.check_count;
-		if (!end)
-			section->print(&page->metrics, page->monitor, 0, page->item++);
-		break;
-	}
-	if (!end)
-		return;
-	page->section++;
-	page->table = page->item = 0;
-}
-
-static enum http_more write_step(void *state, FILE *to)
+static bool begin_metrics(void *state, void *monitor)
 {
 	struct page *page = state;
 
-	if (page->loads != page->monitor->counters.loads)
-		return HTTP_ABORT;
-	page->metrics.to = to;
-	step(page);
-	return page->section->print ? HTTP_MORE : HTTP_END;
+	begin(page, monitor, page_metrics);
+	page->to = (struct openmetrics){.format = OPENMETRICS_1_0, .prefix = "glb_healthcheck_"};
+	return true;
 }
 
-static bool begin_overview(void *overview, void *monitor)
+static bool begin_legacy_metrics(void *state, void *monitor)
 {
-	return overview_begin(overview, monitor, -1);
+	struct page *page = state;
+
+	begin_metrics(page, monitor);
+	page->to.format = OPENMETRICS_LEGACY;
+	return true;
 }
 
-static bool begin_table(void *overview, void *monitor, uint32_t table)
+static bool begin_overview(void *page, void *monitor)
 {
-	return table <= INT32_MAX && overview_begin(overview, monitor, (int)table);
+	return begin(page, monitor, page_overview);
 }
 
-static enum http_more write_overview(void *overview, FILE *to)
+static bool begin_table(void *state, void *monitor, uint32_t table)
 {
-	return overview_write(overview, to) ? HTTP_MORE : HTTP_END;
+	struct page *page = state;
+
+	begin(page, monitor, page_overview);
+	page->only = (int)table;
+	return table < page->monitor->list.document.set.count;
 }
 
-#define HTML                                                                                              \
-	.type = "text/html; charset=utf-8", .policy = html_policy, .state_size = sizeof(struct overview), \
+static bool is_old(const struct page *page)
+{
+	return page->loads != page->monitor->counters.loads;
+}
+
+static enum http_more write_part(struct page *page, FILE *to)
+{
+	page->to.to = to;
+	if (!(*page->part)(page)) {
+		page->part++;
+		page->table = page->item = 0;
+		page->fact = NULL;
+	}
+	return *page->part ? HTTP_MORE : HTTP_END;
+}
+
+static enum http_more write_page(void *page, FILE *to)
+{
+	return is_old(page) ? HTTP_ABORT : write_part(page, to);
+}
+
+/* The first part is what every page begins with. */
+static enum http_more write_overview(void *state, FILE *to)
+{
+	const struct page *page = state;
+
+	if (page->part == page_overview || !is_old(page))
+		return write_part(state, to);
+	html_changed(to);
+	return HTTP_END;
+}
+
+#define HTML                                                                                          \
+	.type = "text/html; charset=utf-8", .policy = html_policy, .state_size = sizeof(struct page), \
 	.write = write_overview
 #define JSON  "application/json"
-#define STATE .state_size = sizeof(struct page), .write = write_step
+#define STATE .state_size = sizeof(struct page), .write = write_page
 
 const struct http_route page_routes[] = {
 	{.path = "/", HTML, .begin = begin_overview},

@@ -11,27 +11,35 @@
 #include "program/http/http_server.h"
 #include "program/openmetrics.h"
 
-/* What a section of a page lists. */
-enum page_over {
-	/* Nothing: print() is called once. */
-	PAGE_ONCE,
-	PAGE_TABLES,
-	/* After the backends of each table, print() is also called with `item` equal to their number. */
-	PAGE_BACKENDS,
-	PAGE_CHECKS,
+/* Backends, checks or tables that one piece is about. */
+#define PAGE_AT_ONCE 8
+
+struct page;
+
+/* Writes the next piece of a part of the page. Returns false after the last piece of the part. */
+typedef bool page_part(struct page *page);
+
+/* A page that is being written. */
+struct page {
+	const struct monitor *monitor;
+	/* The list of this load of src; if it is loaded again, the page ends early. */
+	uint64_t loads;
+	/* The part to write next, of those that end with NULL. */
+	page_part *const *part;
+	/* Where in the part. */
+	uint32_t table, item;
+	const struct fact *fact;
+	/* The file is that of the page. The rest is for /metrics. */
+	struct openmetrics to;
+	/* Only for HTML: the table that the page is about, with all its backends; -1: about all of them, with some
+	 * backends of each. */
+	int only;
+	/* Checks that need a look: found so far, and written. */
+	uint32_t odd, odd_shown;
 };
 
-struct page_section {
-	enum page_over over;
-	/*
-	 * `item` is the index of the backend in its table, or of the check. to->to is the file to write to; the rest of
-	 * *to is for pages of metrics.
-	 */
-	void (*print)(struct openmetrics *to, const struct monitor *monitor, uint32_t table, uint32_t item);
-};
-
-/* Arrays that end with a section without print(). */
-extern const struct page_section page_status[], page_metrics[];
+/* metrics.c, status.c, overview.c */
+extern page_part *const page_metrics[], *const page_status[], *const page_overview[];
 
 /* All pages. The context of the server is a struct monitor. */
 extern const struct http_route page_routes[];

@@ -5,6 +5,7 @@
 #include "common/clock.h"
 #include "healthcheck/checks/check_http.h"
 #include "healthcheck/http/page.h"
+#include "program/facts_json.h"
 #include "table/file/json/json_text.h"
 
 /* Real numbers as people write them: 0.1, not 0.10000000000000001. */
@@ -57,66 +58,57 @@ static void print_open(FILE *to, json_t *object)
 	json_decref(object);
 }
 
-static void print_head(struct openmetrics *page, const struct monitor *monitor, uint32_t table, uint32_t item)
+static bool write_head(struct page *page)
 {
-	const struct publisher *publisher = &monitor->publisher;
-	const struct reload_hook *hook = &publisher->reload_hook;
+	const struct monitor *monitor = page->monitor;
+	const struct reload_hook *hook = &monitor->publisher.reload_hook;
+	json_t *head = json_pack("{s:s, s:b, s:{s:o, s:o}, s:{s:o, s:o}, s:{s:s, s:o, s:s}, s:o}", "version",
+		GLB_VERSION, "ready", monitor->ready, "src", "file", json_text(monitor->conf->src), "error",
+		json_text(monitor->error), "dst", "file", json_text(monitor->conf->dst), "error",
+		json_text(monitor->publisher.error), "reload", "state", reload_hook_state_name(hook->state), "error",
+		json_text(hook->error), "director", reload_hook_director_name(hook->director), "trust",
+		trust_json(monitor->env.http));
 
-	(void)table;
-	(void)item;
-	print_open(page->to,
-		json_pack("{s:s, s:b, s:{s:o, s:I, s:I, s:o, s:I}, s:{s:o, s:I, s:I, s:o}, s:{s:s, s:I, s:I, s:o, s:s}, s:i, s:o}",
-			"version", GLB_VERSION, "ready", monitor->ready, "src", "file", json_text(monitor->conf->src),
-			"loads", (json_int_t)monitor->counters.loads, "refused",
-			(json_int_t)monitor->counters.failed_loads, "error", json_text(monitor->error), "signals",
-			(json_int_t)monitor->counters.signals, "dst", "file", json_text(monitor->conf->dst), "writes",
-			(json_int_t)publisher->writes, "failed", (json_int_t)publisher->failed_writes, "error",
-			json_text(publisher->error), "reload", "state", reload_hook_state_name(hook->state), "runs",
-			(json_int_t)hook->runs, "failed", (json_int_t)hook->failed_runs, "error",
-			json_text(hook->error), "director", reload_hook_director_name(hook->director), "running",
-			(int)monitor_running(monitor), "trust", trust_json(monitor->env.http)));
-	fputs(",\n\"tables\":[", page->to);
+	facts_json(head, monitor_facts, monitor);
+	print_open(page->to.to, head);
+	fputs(",\n\"tables\":[", page->to.to);
+	return false;
 }
 
 static void print_table_head(FILE *to, const struct monitor *monitor, uint32_t table)
 {
-	const struct table_set *set = &monitor->list.document.set;
-	const struct verdicts *verdicts = &monitor->publisher.verdicts[table];
 	char label[16];
+	json_t *head = json_pack("{s:s}", "name", table_label(&monitor->list.document.set, table, label));
 
+	facts_json(head, verdicts_facts, &monitor->publisher.verdicts[table]);
 	fputs(table ? ",\n" : "\n", to);
-	print_open(to, json_pack("{s:s, s:b, s:i}", "name", table_label(set, table, label), "panic", verdicts->panic,
-			       "kept_by_panic", (int)verdicts->kept));
+	print_open(to, head);
 	fputs(",\"backends\":[", to);
 }
 
-static void print_backend(struct openmetrics *page, const struct monitor *monitor, uint32_t table, uint32_t item)
+static bool write_tables(struct page *page)
 {
+	const struct checklist *list = &page->monitor->list;
+	const struct table_set *set = &list->document.set;
 	json_t *backend;
 
-	if (item == 0)
-		print_table_head(page->to, monitor, table);
-	if (item == monitor->list.document.set.tables[table].backend_count) {
-		fputs("]}", page->to);
-		return;
+	if (page->table == set->count) {
+		fputs("]}\n", page->to.to);
+		return false;
 	}
-	backend = backend_json(&monitor->list, table, item);
-	fputs(item ? ",\n" : "\n", page->to);
-	json_dumpf(backend, page->to, STATUS_JSON);
+	if (page->item == 0)
+		print_table_head(page->to.to, page->monitor, page->table);
+	if (page->item == set->tables[page->table].backend_count) {
+		fputs("]}", page->to.to);
+		page->table++;
+		page->item = 0;
+		return true;
+	}
+	backend = backend_json(list, page->table, page->item);
+	fputs(page->item++ ? ",\n" : "\n", page->to.to);
+	json_dumpf(backend, page->to.to, STATUS_JSON);
 	json_decref(backend);
+	return true;
 }
 
-static void print_end(struct openmetrics *page, const struct monitor *monitor, uint32_t table, uint32_t item)
-{
-	(void)monitor;
-	(void)table;
-	(void)item;
-	fputs("]}\n", page->to);
-}
-
-const struct page_section page_status[] = {
-	{PAGE_ONCE, print_head},
-	{PAGE_BACKENDS, print_backend},
-	{PAGE_ONCE, print_end},
-	{0},
-};
+page_part *const page_status[] = {write_head, write_tables, NULL};

@@ -492,3 +492,86 @@ void monitor_reload(struct monitor *monitor, bool by_operator)
 	}
 	faults_clear(&faults);
 }
+
+/* Counts what lists have: tables, checks, files of trusted certificates. */
+static void look_at_lists(const struct monitor *monitor, struct monitor_sums *sums)
+{
+	uint64_t now = clock_now_ms();
+
+	for (uint32_t t = 0; t < monitor->list.document.set.count; t++) {
+		sums->backends += monitor->publisher.verdicts[t].backends;
+		sums->healthy += monitor->publisher.verdicts[t].healthy;
+		sums->panics += monitor->publisher.verdicts[t].panic;
+	}
+	for (uint32_t i = 0; i < monitor->list.check_count; i++) {
+		const struct check *check = monitor->list.checks[i];
+
+		sums->flapping += check->damper.flaps && damper_held_ms(&check->damper, now);
+		sums->frozen += check->probes && check->result == CHECK_NOT_RUN;
+	}
+	for (const struct http_trust *trust = check_http_trust_list(monitor->env.http); trust; trust = trust->next) {
+		sums->trust_loads += trust->loads;
+		sums->trust_refused += trust->refused;
+		sums->trust_bad += trust->error[0] != '\0';
+	}
+}
+
+void monitor_look(struct monitor *monitor)
+{
+	const struct reload_hook *hook = &monitor->publisher.reload_hook;
+	struct monitor_sums sums = {
+		.delayed = monitor->scheduler.delayed + monitor->command_scheduler.delayed,
+		.src_bad = monitor->error[0],
+		.write_failing = monitor->publisher.failures,
+		.reload_failing = hook->failures,
+		.director_stale = hook->director == RELOAD_HOOK_DIRECTOR_STALE,
+		.director_unverified = hook->director == RELOAD_HOOK_DIRECTOR_UNKNOWN,
+		.running = monitor->scheduler.running + monitor->command_scheduler.running,
+		.stalled_s = (double)pulse_meter_stalled(&monitor->env.pulse.meter, clock_now_us()) / 1e6,
+	};
+
+	look_at_lists(monitor, &sums);
+	monitor->sums = sums;
+}
+
+#define COUNTER OPENMETRICS_COUNTER
+#define GAUGE   OPENMETRICS_GAUGE
+#define AT(m)   FACTS_AT(struct monitor, m)
+
+const struct fact monitor_list_facts[] = {
+	{"checks_flapping", NULL, GAUGE, AT(sums.flapping),
+		"checks that stay unhealthy for longer than hold_ms, because they flap"},
+	{"checks_frozen", NULL, GAUGE, AT(sums.frozen),
+		"checks whose last probe could not run on this host, so that their verdict is old"},
+	{"trust_loads", NULL, COUNTER, AT(sums.trust_loads), "how often files of trusted certificates were loaded"},
+	{"trust_refused", NULL, COUNTER, AT(sums.trust_refused), "how often files of trusted certificates were refused"},
+	{"trust_bad", NULL, GAUGE, AT(sums.trust_bad), "number of files of trusted certificates that are refused"},
+	{0},
+};
+
+const struct fact monitor_facts[] = {
+	{"transitions", NULL, COUNTER, AT(counters.transitions), "verdicts that changed"},
+	{"src_loads", "src.loads", COUNTER, AT(counters.loads), "how often src was loaded"},
+	{"src_refused", "src.refused", COUNTER, AT(counters.failed_loads), "how often src was refused"},
+	{"src_bad", NULL, GAUGE, AT(sums.src_bad), "1 while src is refused and an older one is in use"},
+	{NULL, "src.signals", COUNTER, AT(counters.signals), "how often SIGHUP made it read src"},
+	{"writes", "dst.writes", COUNTER, AT(publisher.writes), "how often dst was written"},
+	{"write_failures", "dst.failed", COUNTER, AT(publisher.failed_writes), "how often writing dst failed"},
+	{"write_failing", NULL, GAUGE, AT(sums.write_failing), "1 after a failed write of dst until one succeeds"},
+	{"reloads", "reload.runs", COUNTER, AT(publisher.reload_hook.runs), "how often the reload hook ran"},
+	{"reload_failures", "reload.failed", COUNTER, AT(publisher.reload_hook.failed_runs),
+		"how often the reload hook failed"},
+	{"reload_failing", NULL, GAUGE, AT(sums.reload_failing), "1 after a failed reload hook until one succeeds"},
+	{"director_stale", NULL, GAUGE, AT(sums.director_stale),
+		"1 if the director uses another table than the one that was built"},
+	{"director_unverified", NULL, GAUGE, AT(sums.director_unverified),
+		"1 if the director was notified, but does not tell which table it uses"},
+	{"checks", NULL, GAUGE, AT(list.check_count), "number of different checks"},
+	{"probes_running", "running", GAUGE, AT(sums.running), "probes in progress"},
+	{"stalled_seconds", NULL, COUNTER, AT(sums.stalled_s), "time in which glb-healthcheck could not run"},
+	{"delayed", NULL, COUNTER, AT(sums.delayed), "how often max_concurrent or max_commands delayed a probe"},
+	{"tls_handshakes", NULL, COUNTER, AT(env.handshakes), "completed TLS handshakes with proxies"},
+	{"tls_resumed", NULL, COUNTER, AT(env.resumed),
+		"completed TLS handshakes that resumed a session, so that no certificate was seen"},
+	{0},
+};

@@ -8,6 +8,7 @@
 
 #include "healthcheck/core/checklist.h"
 #include "healthcheck/publish/publish.h"
+#include "program/facts.h"
 #include "table/table_guard.h"
 
 struct monitor_counters {
@@ -21,6 +22,19 @@ struct monitor_counters {
 	int64_t loaded_s;
 };
 
+/* What only pages show. monitor_look() sets it. */
+struct monitor_sums {
+	/* Checks, and files of trusted certificates. */
+	uint32_t flapping, frozen, trust_bad;
+	uint64_t trust_loads, trust_refused, delayed;
+	/* The verdicts of all tables together. */
+	uint32_t backends, healthy, panics;
+	bool src_bad, write_failing, reload_failing, director_stale, director_unverified;
+	/* Probes in progress. */
+	uint32_t running;
+	double stalled_s;
+};
+
 struct monitor {
 	struct ev_loop *loop;
 	const struct conf *conf;
@@ -30,6 +44,7 @@ struct monitor {
 	struct scheduler command_scheduler, scheduler;
 	struct publisher publisher;
 	struct monitor_counters counters;
+	struct monitor_sums sums;
 	/* Content of src when it was last read. */
 	char *text;
 	size_t text_size;
@@ -64,10 +79,10 @@ void monitor_close(struct monitor *monitor);
  */
 void monitor_reload(struct monitor *monitor, bool by_operator);
 
-/* Returns the number of probes in progress. */
-static inline unsigned monitor_running(const struct monitor *monitor)
-{
-	return monitor->scheduler.running + monitor->command_scheduler.running;
-}
+/* Sets monitor->sums. */
+void monitor_look(struct monitor *monitor);
+
+/* The numbers of struct monitor, for /status and /metrics: those that monitor_look() finds in lists, and all others. */
+extern const struct fact monitor_list_facts[], monitor_facts[];
 
 #endif

@@ -42,6 +42,14 @@ const char *reload_hook_director_name(enum reload_hook_director director)
 	return names[director];
 }
 
+const char *reload_hook_director_text(const char *name)
+{
+	return strcmp(name, "current") == 0   ? "the director uses the new table"
+	       : strcmp(name, "stale") == 0   ? "the director uses another table"
+	       : strcmp(name, "unknown") == 0 ? "the director does not tell which table it uses"
+					      : "";
+}
+
 static const char *title(const struct reload_hook *hook)
 {
 	return hook->conf->reload_command ? "reload_command" : "reload";

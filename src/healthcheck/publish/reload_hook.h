@@ -89,5 +89,7 @@ void reload_hook_close(struct reload_hook *hook);
 
 const char *reload_hook_state_name(enum reload_hook_state state);
 const char *reload_hook_director_name(enum reload_hook_director director);
+/* A sentence for people, for what reload_hook_director_name() returns; "": none. */
+const char *reload_hook_director_text(const char *name);
 
 #endif

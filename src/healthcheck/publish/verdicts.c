@@ -50,3 +50,11 @@ void verdicts_apply(struct checklist *list, unsigned panic_threshold, struct ver
 				(verdicts[t].panic && !is_unhealthy_by_hand(list, t, b)) || is_healthy(list, t, b);
 	}
 }
+
+const struct fact verdicts_facts[] = {
+	{"table_panic", "panic", OPENMETRICS_GAUGE, FACTS_AT(struct verdicts, panic),
+		"1 if too few backends are healthy, so that all count as healthy"},
+	{"table_kept_by_panic", "kept_by_panic", OPENMETRICS_GAUGE, FACTS_AT(struct verdicts, kept),
+		"unhealthy backends that are in service only because of panic"},
+	{0},
+};

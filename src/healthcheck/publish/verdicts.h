@@ -4,6 +4,7 @@
 #define GLB_HEALTHCHECK_PUBLISH_VERDICTS_H
 
 #include "healthcheck/core/checklist.h"
+#include "program/facts.h"
 
 /* What the checks say about the backends of one table. Inactive backends do not count, and neither do those without
  * checks that src has as unhealthy. */
@@ -14,6 +15,8 @@ struct verdicts {
 	/* Unhealthy backends that get new connections only because of panic: active and filling ones. */
 	uint32_t kept;
 };
+
+extern const struct fact verdicts_facts[];
 
 /*
  * Sets `healthy` of every backend in the list's set, and verdicts[table] of every table. If less than
