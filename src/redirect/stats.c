@@ -29,12 +29,6 @@ static const struct command_option options[] = {
 	{0},
 };
 
-static const char *const names[] = {
-#define X(symbol, name, help) [REDIRECT_##symbol] = name,
-	REDIRECT_COUNTER_LIST(X)
-#undef X
-};
-
 struct sample {
 	char interface[IFNAMSIZ];
 	uint64_t values[REDIRECT_COUNTER_COUNT];
@@ -129,7 +123,8 @@ static void print_text(const struct samples *samples, const struct samples *earl
 
 		printf("%s%s\n", i ? "\n" : "", sample->interface);
 		for (int counter = 0; counter < REDIRECT_COUNTER_COUNT; counter++)
-			print_value(names[counter], sample->values[counter], before ? &before->values[counter] : NULL);
+			print_value(attached_counter_names[counter], sample->values[counter],
+				before ? &before->values[counter] : NULL);
 		print_hops(sample, before);
 	}
 }
@@ -151,8 +146,8 @@ static void print_json(const struct samples *samples, size_t flags)
 		json_t *values = json_object();
 
 		for (int counter = 0; counter < REDIRECT_COUNTER_COUNT; counter++)
-			json_object_set_new(
-				values, names[counter], json_integer((json_int_t)samples->items[i].values[counter]));
+			json_object_set_new(values, attached_counter_names[counter],
+				json_integer((json_int_t)samples->items[i].values[counter]));
 		json_object_set_new(values, "accepted_at_hop", hops_to_json(&samples->items[i]));
 		json_object_set_new(json, samples->items[i].interface, values);
 	}

@@ -161,8 +161,9 @@ static json_t *to_json(const struct state *state)
 			json, "next_program", attached->next_id ? json_integer(attached->next_id) : json_null());
 		json_object_set_new(json, "lost",
 			attached->has_losses
-				? json_pack("{s:I, s:I}", "kernel", (json_int_t)attached->losses[LOSSES_KERNEL],
-					  "driver", (json_int_t)attached->losses[LOSSES_DRIVER])
+				? json_pack("{s:I, s:I}", losses_names[LOSSES_KERNEL],
+					  (json_int_t)attached->losses[LOSSES_KERNEL], losses_names[LOSSES_DRIVER],
+					  (json_int_t)attached->losses[LOSSES_DRIVER])
 				: json_null());
 		json_object_set(json, "warnings", state->warnings);
 	}

@@ -7,12 +7,16 @@
 
 #define LINE_MAX_SIZE 8192 /* bytes; the lines have about 3000 */
 
-static const struct {
-	const char *line, *name;
-} counters[] = {
-#define X(symbol, line, kernel_name, name, help) {line ":", kernel_name},
-	TCP_COUNTER_LIST(X)
-#undef X
+const struct tcp_counter tcp_counters[TCP_COUNTER_COUNT] = {
+	{"TcpExt:", "ListenOverflows", "listen_overflows",
+		"connections that the kernel dropped because the accept queue of a listening socket was full"},
+	{"TcpExt:", "ListenDrops", "listen_drops",
+		"connections and SYNs that the kernel dropped at listening sockets, for any reason"},
+	{"TcpExt:", "SyncookiesSent", "syn_cookies_sent", "SYN cookies that the kernel sent"},
+	{"TcpExt:", "SyncookiesRecv", "syn_cookies_received", "valid SYN cookies that clients acknowledged"},
+	{"TcpExt:", "SyncookiesFailed", "syn_cookies_failed",
+		"acknowledgements for listening sockets that were no valid SYN cookies"},
+	{"Tcp:", "InCsumErrors", "tcp_checksum_errors", "TCP segments with a wrong checksum"},
 };
 
 /* names, values: a pair of lines: "TcpExt: NAME NAME ..." and "TcpExt: NUMBER NUMBER ..." */
@@ -23,7 +27,7 @@ static void take_lines(char *names, char *values, uint64_t found[TCP_COUNTER_COU
 	strsep(&values, " ");
 	while ((name = strsep(&names, " \n")) && (value = strsep(&values, " \n")))
 		for (int i = 0; i < TCP_COUNTER_COUNT; i++)
-			if (strcmp(counters[i].line, line) == 0 && strcmp(counters[i].name, name) == 0)
+			if (strcmp(tcp_counters[i].line, line) == 0 && strcmp(tcp_counters[i].kernel_name, name) == 0)
 				sscanf(value, "%" SCNu64, &found[i]);
 }
 

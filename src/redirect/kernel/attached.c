@@ -5,6 +5,12 @@
 
 #include "redirect/kernel/next.h"
 
+const char *const attached_counter_names[REDIRECT_COUNTER_COUNT] = {
+#define X(symbol, name, help) [REDIRECT_##symbol] = name,
+	REDIRECT_COUNTER_LIST(X)
+#undef X
+};
+
 static void read_counters(const struct pins *pins, struct attached *attached)
 {
 	uint32_t known = pins_known_counters(pins);

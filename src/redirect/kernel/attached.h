@@ -36,6 +36,9 @@ struct attached {
 
 void attached_read(const char *interface, const struct pins *pins, struct attached *attached);
 
+/* The names of the counters, in order. */
+extern const char *const attached_counter_names[REDIRECT_COUNTER_COUNT];
+
 /* Returns whether the program runs on the interface of its name. */
 bool attached_here(const struct attached *attached);
 

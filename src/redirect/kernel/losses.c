@@ -15,8 +15,10 @@
 #define FOLDER "losses"
 #define COUNTS "counts" /* pinned last, so that it tells that all are pinned */
 
-static const char *const names[] = {"redirect_err", "exception", "devmap_xmit", COUNTS};
-#define PIN_COUNT (sizeof(names) / sizeof(names[0]))
+const char *const losses_names[LOSSES_COUNT] = {[LOSSES_KERNEL] = "kernel", [LOSSES_DRIVER] = "driver"};
+
+static const char *const pins[] = {"redirect_err", "exception", "devmap_xmit", COUNTS};
+#define PIN_COUNT (sizeof(pins) / sizeof(pins[0]))
 
 static bool is_watched(const char *interface)
 {
@@ -51,7 +53,7 @@ static int pin(const char *interface, const struct losses_bpf *skeleton)
 	int error = pins_make_folder(interface, FOLDER);
 
 	for (size_t i = 0; i < PIN_COUNT && !error; i++)
-		error = pins_put(interface, FOLDER, names[i], fds[i]);
+		error = pins_put(interface, FOLDER, pins[i], fds[i]);
 	return error;
 }
 

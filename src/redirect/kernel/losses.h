@@ -13,6 +13,9 @@
 
 #include "redirect/kernel/losses_wire.h"
 
+/* "kernel" or "driver": who refused the packets. */
+extern const char *const losses_names[LOSSES_COUNT];
+
 /* Starts to count, unless it counts already. The interface's folder must exist. Returns 0 or -errno. */
 int losses_watch(const char *interface, uint32_t ifindex);
 

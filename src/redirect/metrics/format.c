@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writes the metrics. Each function writes some families. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,44 +10,63 @@
 
 #define PORT_TEXT_MAX 8
 
-static const char *const counter_names[] = {
-#define X(symbol, name, help) [REDIRECT_##symbol] = name,
-	REDIRECT_COUNTER_LIST(X)
-#undef X
+#define PROGRAMS(member) OPENMETRICS_GAUGE, FACTS_AT(struct metrics, member)
+
+static const struct fact programs_facts[] = {
+	{"programs_readable", NULL, PROGRAMS(readable), "0 if the pins of the programs cannot be read"},
+	{"interfaces", NULL, PROGRAMS(program_count), "interfaces with a pinned program"},
+	{"addresses_followed", NULL, PROGRAMS(followed),
+		"1 if glb-redirect follow tells the programs about new addresses of this host"},
+	{0},
 };
 
-/* Writes a sample for the interface of each program for which `value` is not negative. */
-static void by_interface(struct openmetrics *to, const struct metrics *metrics, const char *name, const char *help,
-	int (*value)(const struct attached *program))
-{
-	openmetrics_family(to, name, OPENMETRICS_GAUGE, help);
-	for (size_t i = 0; i < metrics->program_count; i++) {
-		const struct attached *program = &metrics->programs[i];
+static const struct fact sockets_facts[] = {
+	{"sockets_readable", NULL, PROGRAMS(sockets_readable), "0 if the kernel does not list its sockets"},
+	{"sockets_timestamp_seconds", NULL, PROGRAMS(sockets_timestamp), "Unix time when the sockets were read"},
+	{"sockets_read_seconds", NULL, PROGRAMS(sockets_duration), "how long it took to read the sockets"},
+	{0},
+};
 
-		if (value(program) >= 0)
-			openmetrics_number(
-				to, OPENMETRICS_LABELS({"interface", program->interface}), (uint64_t)value(program));
+/* The state of the program on an interface. NAN: not known. */
+struct state {
+	double here, companion;
+	bool open, has_counters;
+};
+
+#define STATE(member) OPENMETRICS_GAUGE, FACTS_AT(struct state, member)
+
+static const struct fact state_facts[] = {
+	{"attached", NULL, STATE(here), "1 if the program runs on the interface of this name"},
+	{"tc_program_attached", NULL, STATE(companion),
+		"0 if the tc program is missing, so that damaged packets can reach applications"},
+	{"open_to_any_sender", NULL, STATE(open), "1 if allow_from allows every address"},
+	{0},
+};
+
+static const struct fact counters_facts[] = {
+	{"counters_readable", NULL, STATE(has_counters),
+		"0 if the program is of a version with other counters, which are then missing"},
+	{0},
+};
+
+static void write_states(struct openmetrics *to, const struct metrics *metrics, const struct fact *facts)
+{
+	for (const struct fact *fact = facts; fact->help; fact++) {
+		facts_family(to, fact);
+		for (size_t i = 0; i < metrics->program_count; i++) {
+			const struct attached *program = &metrics->programs[i];
+			const struct state state = {
+				.here = program->location_error ? NAN : attached_here(program),
+				.companion = !attached_here(program) || program->companion_error
+						     ? NAN
+						     : program->companion != COMPANION_MISSING,
+				.open = program->open,
+				.has_counters = program->counter_count,
+			};
+
+			facts_sample(to, fact, OPENMETRICS_LABELS({"interface", program->interface}), &state);
+		}
 	}
-}
-
-static int is_here(const struct attached *program)
-{
-	return program->location_error ? -1 : attached_here(program);
-}
-
-static int has_companion(const struct attached *program)
-{
-	return !attached_here(program) || program->companion_error ? -1 : program->companion != COMPANION_MISSING;
-}
-
-static int is_open(const struct attached *program)
-{
-	return program->open;
-}
-
-static int has_counters(const struct attached *program)
-{
-	return program->counter_count != 0;
 }
 
 static void write_info(struct openmetrics *to, const struct metrics *metrics)
@@ -86,7 +106,7 @@ static void write_counters(struct openmetrics *to, const struct metrics *metrics
 		for (uint32_t counter = REDIRECT_TOTAL + 1; counter < metrics->programs[i].counter_count; counter++)
 			openmetrics_number(to,
 				OPENMETRICS_LABELS({"interface", metrics->programs[i].interface},
-					{"result", counter_names[counter]}),
+					{"result", attached_counter_names[counter]}),
 				metrics->programs[i].counters[counter]);
 }
 
@@ -107,31 +127,22 @@ static void write_hops(struct openmetrics *to, const struct metrics *metrics)
 
 static void write_losses(struct openmetrics *to, const struct metrics *metrics)
 {
-	static const char *const names[LOSSES_COUNT] = {[LOSSES_KERNEL] = "kernel", [LOSSES_DRIVER] = "driver"};
-
 	openmetrics_family(to, "lost_packets", OPENMETRICS_COUNTER,
 		"packets that the program handed over for sending, and that the kernel or the driver refused");
 	for (size_t i = 0; i < metrics->program_count; i++)
 		for (int by = 0; by < LOSSES_COUNT && metrics->programs[i].has_losses; by++)
 			openmetrics_number(to,
-				OPENMETRICS_LABELS({"interface", metrics->programs[i].interface}, {"by", names[by]}),
+				OPENMETRICS_LABELS(
+					{"interface", metrics->programs[i].interface}, {"by", losses_names[by]}),
 				metrics->programs[i].losses[by]);
 }
 
 static void write_programs(struct openmetrics *to, const struct metrics *metrics)
 {
-	openmetrics_gauge(
-		to, "programs_readable", "0 if the pins of the programs cannot be read", metrics->programs_error == 0);
-	openmetrics_gauge(to, "interfaces", "interfaces with a pinned program", metrics->program_count);
-	openmetrics_gauge(to, "addresses_followed",
-		"1 if glb-redirect follow tells the programs about new addresses of this host", pins_has_follower());
-	by_interface(to, metrics, "attached", "1 if the program runs on the interface of this name", is_here);
-	by_interface(to, metrics, "tc_program_attached",
-		"0 if the tc program is missing, so that damaged packets can reach applications", has_companion);
-	by_interface(to, metrics, "open_to_any_sender", "1 if allow_from allows every address", is_open);
+	facts_metrics(to, programs_facts, metrics);
+	write_states(to, metrics, state_facts);
 	write_senders(to, &metrics->senders);
-	by_interface(to, metrics, "counters_readable",
-		"0 if the program is of a version with other counters, which are then missing", has_counters);
+	write_states(to, metrics, counters_facts);
 	write_info(to, metrics);
 	write_counters(to, metrics);
 	write_hops(to, metrics);
@@ -169,83 +180,39 @@ static void write_open(struct openmetrics *to, const struct sockets *sockets)
 	}
 }
 
-static double sockets_of(const struct sockets_listener *listener)
-{
-	return listener->sockets;
-}
-
-static double full_of(const struct sockets_listener *listener)
-{
-	return listener->full;
-}
-
-static double waiting_of(const struct sockets_listener *listener)
-{
-	return (double)listener->waiting;
-}
-
-static double backlog_of(const struct sockets_listener *listener)
-{
-	return (double)listener->backlog;
-}
-
-static double used_of(const struct sockets_listener *listener)
-{
-	return listener->most_waiting / (listener->most_backlog + 1.0);
-}
-
-static void by_listener(struct openmetrics *to, const struct sockets *sockets, const char *name, const char *help,
-	double (*value)(const struct sockets_listener *listener))
+static void write_listeners(struct openmetrics *to, const struct sockets *sockets)
 {
 	char address[NETADDR_TEXT_MAX], port[PORT_TEXT_MAX];
 
-	openmetrics_family(to, name, OPENMETRICS_GAUGE, help);
-	for (size_t i = 0; i < sockets->listener_count; i++) {
-		const struct sockets_listener *listener = &sockets->listeners[i];
+	for (const struct fact *fact = sockets_listener_facts; fact->help; fact++) {
+		facts_family(to, fact);
+		for (size_t i = 0; i < sockets->listener_count; i++) {
+			const struct sockets_listener *listener = &sockets->listeners[i];
 
-		snprintf(port, sizeof(port), "%u", listener->port);
-		openmetrics_real(to,
-			OPENMETRICS_LABELS({"address", netaddr_format(&listener->address, address)}, {"port", port}),
-			value(listener));
+			snprintf(port, sizeof(port), "%u", listener->port);
+			netaddr_format(&listener->address, address);
+			facts_sample(to, fact, OPENMETRICS_LABELS({"address", address}, {"port", port}), listener);
+		}
 	}
 }
 
 static void write_sockets(struct openmetrics *to, const struct metrics *metrics)
 {
-	const struct sockets *sockets = &metrics->sockets;
-
-	openmetrics_gauge(to, "sockets_readable", "0 if the kernel does not list its sockets", sockets->error == 0);
-	openmetrics_family(to, "sockets_timestamp_seconds", OPENMETRICS_GAUGE, "Unix time when the sockets were read");
-	openmetrics_real(to, OPENMETRICS_NO_LABELS, metrics->sockets_timestamp);
-	openmetrics_family(to, "sockets_read_seconds", OPENMETRICS_GAUGE, "how long it took to read the sockets");
-	openmetrics_real(to, OPENMETRICS_NO_LABELS, metrics->sockets_duration);
-	if (sockets->error)
+	facts_metrics(to, sockets_facts, metrics);
+	if (metrics->sockets.error)
 		return;
-	write_open(to, sockets);
-	write_connections(to, sockets);
-	by_listener(to, sockets, "listener_sockets", "listening TCP sockets that serve a VIP", sockets_of);
-	by_listener(to, sockets, "listener_full_sockets",
-		"those of them whose accept queue is full, so that the kernel drops new connections", full_of);
-	by_listener(to, sockets, "listener_queue_connections", "connections that wait for accept()", waiting_of);
-	by_listener(to, sockets, "listener_queue_limit", "connections that may wait for accept()", backlog_of);
-	by_listener(to, sockets, "listener_queue_used_ratio",
-		"how full the fullest accept queue of these sockets is; 1: it takes no connection", used_of);
+	write_open(to, &metrics->sockets);
+	write_connections(to, &metrics->sockets);
+	write_listeners(to, &metrics->sockets);
 }
 
 static void write_tcp(struct openmetrics *to)
 {
-	static const struct {
-		const char *name, *help;
-	} texts[] = {
-#define X(symbol, line, kernel_name, name, help) {name, help},
-		TCP_COUNTER_LIST(X)
-#undef X
-	};
 	uint64_t values[TCP_COUNTER_COUNT];
 
 	tcp_counters_read(values);
 	for (int i = 0; i < TCP_COUNTER_COUNT; i++)
-		openmetrics_counter(to, texts[i].name, texts[i].help, values[i]);
+		openmetrics_counter(to, tcp_counters[i].metric, tcp_counters[i].help, values[i]);
 }
 
 char *metrics_format(const struct metrics *metrics, enum openmetrics_format format, size_t *size)

@@ -52,7 +52,10 @@ int metrics_read(struct metrics *metrics)
 {
 	metrics->program_count = 0;
 	metrics->programs_error = system_can_read_maps() ? pins_for_each(add_program, metrics) : -EPERM;
+	metrics->readable = !metrics->programs_error;
+	metrics->followed = pins_has_follower();
 	read_sockets(metrics);
+	metrics->sockets_readable = !metrics->sockets.error;
 	return metrics->programs_error;
 }
 

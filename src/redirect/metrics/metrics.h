@@ -17,8 +17,9 @@
 struct metrics {
 	/* The programs on all interfaces, in order of name. programs_error: 0, or -errno: the pins cannot be read. */
 	struct attached *programs;
-	size_t program_count;
+	uint32_t program_count;
 	int programs_error;
+	bool readable, followed, sockets_readable;
 	/* Reading a million sockets, or prefixes, takes about a second of CPU time, so the result is used for some
 	 * time. */
 	struct sockets sockets;

@@ -6,6 +6,19 @@
 #include "redirect/host/diag.h"
 #include "redirect/kernel/served.h"
 
+#define AT(member) OPENMETRICS_GAUGE, FACTS_AT(struct sockets_listener, member)
+
+const struct fact sockets_listener_facts[] = {
+	{"listener_sockets", NULL, AT(sockets), "listening TCP sockets that serve a VIP"},
+	{"listener_full_sockets", NULL, AT(full),
+		"those of them whose accept queue is full, so that the kernel drops new connections"},
+	{"listener_queue_connections", NULL, AT(waiting), "connections that wait for accept()"},
+	{"listener_queue_limit", NULL, AT(backlog), "connections that may wait for accept()"},
+	{"listener_queue_used_ratio", NULL, AT(used),
+		"how full the fullest accept queue of these sockets is; 1: it takes no connection"},
+	{0},
+};
+
 static bool serves_a_vip(const struct diag_socket *socket, const struct vips *vips)
 {
 	return diag_is_any(socket) || vips_find(vips, &socket->address);
@@ -31,7 +44,7 @@ static struct sockets_listener *listener_of(struct sockets *sockets, const struc
 static void add_listener(struct sockets *sockets, const struct diag_socket *socket)
 {
 	struct sockets_listener *listener = listener_of(sockets, socket);
-	uint64_t used, most;
+	double used;
 
 	if (!listener)
 		return;
@@ -40,13 +53,9 @@ static void add_listener(struct sockets *sockets, const struct diag_socket *sock
 	listener->full += diag_is_full(socket);
 	listener->waiting += socket->waiting;
 	listener->backlog += socket->backlog;
-	/* Compares waiting / (backlog + 1) of two sockets. */
-	used = (uint64_t)socket->waiting * (listener->most_backlog + 1ull);
-	most = (uint64_t)listener->most_waiting * (socket->backlog + 1ull);
-	if (listener->sockets == 1 || used > most) {
-		listener->most_waiting = socket->waiting;
-		listener->most_backlog = socket->backlog;
-	}
+	used = socket->waiting / (socket->backlog + 1.0);
+	if (used > listener->used)
+		listener->used = used;
 }
 
 static int read_listeners(struct sockets *sockets)

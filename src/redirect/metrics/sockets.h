@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "common/netaddr.h"
+#include "program/facts.h"
 #include "redirect/host/vips.h"
 
 #define SOCKETS_MAX_SERVICES  4096 /* connections of others are counted as those of no service */
@@ -28,10 +29,12 @@ struct sockets_listener {
 	bool v6only; /* all of them accept no IPv4 */
 	uint16_t port;
 	uint32_t sockets, full;
-	/* Connections that wait for accept(), and how many may: sums, and those of the fullest of these sockets. */
+	/* Connections that wait for accept(), and how many may. */
 	uint64_t waiting, backlog;
-	uint32_t most_waiting, most_backlog;
+	double used; /* how full the queue of the fullest of these sockets is; 1: it takes no connection */
 };
+
+extern const struct fact sockets_listener_facts[];
 
 struct sockets {
 	int error; /* 0, or -errno: what follows is not complete */
