@@ -35,17 +35,13 @@ static struct monitor monitor;
 static struct server server;
 static struct watch watch;
 
-static void on_src_changed(void *data)
+static void on_src_changed(void *)
 {
-	(void)data;
 	monitor_reload(&monitor, false);
 }
 
-static void on_sighup(struct ev_loop *loop, ev_signal *signal, int events)
+static void on_sighup(struct ev_loop *, ev_signal *, int)
 {
-	(void)loop;
-	(void)signal;
-	(void)events;
 	service_reloading();
 	check_http_reload_certificates(monitor.env.http);
 	monitor_reload(&monitor, true);
@@ -54,18 +50,14 @@ static void on_sighup(struct ev_loop *loop, ev_signal *signal, int events)
 		service_ready();
 }
 
-static void on_stop(struct ev_loop *loop, ev_signal *signal, int events)
+static void on_stop(struct ev_loop *loop, ev_signal *signal, int)
 {
-	(void)events;
 	log_info("stopped by signal %d", signal->signum);
 	ev_break(loop, EVBREAK_ALL);
 }
 
-static void on_watchdog(struct ev_loop *loop, ev_timer *timer, int events)
+static void on_watchdog(struct ev_loop *, ev_timer *, int)
 {
-	(void)loop;
-	(void)timer;
-	(void)events;
 	service_alive();
 }
 

@@ -12,9 +12,8 @@
 #include "redirect/loader.h"
 #include "redirect/kernel/pins.h"
 
-static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
+static int print_libbpf(enum libbpf_print_level, const char *format, va_list args)
 {
-	(void)level;
 	return vfprintf(stderr, format, args);
 }
 

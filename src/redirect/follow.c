@@ -105,12 +105,11 @@ static void drain(struct mnl_socket *socket)
 		;
 }
 
-static int follow(const struct command_args *args)
+static int follow(const struct command_args *)
 {
 	struct mnl_socket *socket;
 	int lock = pins_lock_follower();
 
-	(void)args;
 	log_open("glb-redirect", false);
 	if (lock == -EWOULDBLOCK)
 		return command_error("glb-redirect follow runs already in this network namespace");

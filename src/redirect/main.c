@@ -29,11 +29,10 @@ static int check_interface(const struct command_args *args)
 	return COMMAND_OK;
 }
 
-static void offer_interfaces(const char *what, const struct command_args *args)
+static void offer_interfaces(const char *what, const struct command_args *)
 {
 	struct if_nameindex *names = strcmp(what, "INTERFACE") == 0 ? if_nameindex() : NULL;
 
-	(void)args;
 	for (struct if_nameindex *name = names; name && name->if_index; name++)
 		command_offer(name->if_name, NULL);
 	if (names)

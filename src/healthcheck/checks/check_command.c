@@ -63,10 +63,8 @@ static bool read_output(struct run *run)
 	return more >= 0;
 }
 
-static void on_output(struct ev_loop *loop, ev_io *io, int events)
+static void on_output(struct ev_loop *, ev_io *io, int)
 {
-	(void)loop;
-	(void)events;
 	read_output(io->data);
 }
 
@@ -137,12 +135,10 @@ static void forget(struct run *run)
 	free_run(run);
 }
 
-static void on_exit_of_child(struct ev_loop *loop, ev_child *child, int events)
+static void on_exit_of_child(struct ev_loop *, ev_child *child, int)
 {
 	struct run *run = child->data;
 
-	(void)loop;
-	(void)events;
 	/* The processes that it started in its group must end, too. The kernel gives the number of a group to no other
 	 * process until the group is empty. */
 	kill(-run->child.pid, SIGKILL);

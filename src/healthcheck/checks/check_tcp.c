@@ -13,14 +13,12 @@ struct tcp {
 	int fd;
 };
 
-static void on_connected(struct ev_loop *loop, ev_io *io, int events)
+static void on_connected(struct ev_loop *, ev_io *io, int)
 {
 	struct probe *probe = io->data;
 	int error = 0;
 	socklen_t size = sizeof(error);
 
-	(void)loop;
-	(void)events;
 	if (getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
 		error = errno;
 	if (error)

@@ -89,7 +89,7 @@ static void take_reply(struct family_sockets *sockets, const uint8_t *bytes, siz
 	probe_end(probe, CHECK_PASSED, "echo reply");
 }
 
-static void on_icmp(struct ev_loop *loop, ev_io *io, int events)
+static void on_icmp(struct ev_loop *, ev_io *io, int)
 {
 	struct family_sockets *sockets = io->data;
 	union sockaddr_any from;
@@ -98,8 +98,6 @@ static void on_icmp(struct ev_loop *loop, ev_io *io, int events)
 	uint8_t bytes[256];
 	ssize_t size;
 
-	(void)loop;
-	(void)events;
 	/* Limited, so that a flood of replies does not starve the rest of the event loop. */
 	for (unsigned i = 0; i < sockets->tunnel->slot_count; i++) {
 		from_size = sizeof(from);
@@ -152,13 +150,11 @@ static bool read_error(struct family_sockets *sockets)
 	return true;
 }
 
-static void on_udp(struct ev_loop *loop, ev_io *io, int events)
+static void on_udp(struct ev_loop *, ev_io *io, int)
 {
 	struct family_sockets *sockets = io->data;
 	uint8_t ignored[64];
 
-	(void)loop;
-	(void)events;
 	for (int i = 0; i < 64 && read_error(sockets); i++)
 		;
 	recv(io->fd, ignored, sizeof(ignored), MSG_DONTWAIT);

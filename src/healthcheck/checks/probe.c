@@ -31,13 +31,11 @@ static uint64_t stalled_us(const struct probe *probe, uint64_t now_us)
 /* The timeout does not include stalls, until they take longer than this many timeouts. */
 #define STALL_TIMEOUTS_MAX 3
 
-static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
+static void on_timeout(struct ev_loop *, ev_timer *timer, int)
 {
 	struct probe *probe = timer->data;
 	uint64_t now = clock_now_us(), elapsed = now - probe->started_us, stalled = stalled_us(probe, now);
 
-	(void)loop;
-	(void)events;
 	if (stalled <= STALL_TIMEOUTS_MAX * probe->timeout_us && elapsed < probe->timeout_us + stalled) {
 		wait_longer(probe, probe->timeout_us + stalled - elapsed);
 	} else if (!probe->overdue) {

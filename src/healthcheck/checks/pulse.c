@@ -25,25 +25,18 @@ uint64_t pulse_meter_stalled(const struct pulse_meter *meter, uint64_t now_us)
 	return meter->stalled_us + (worked > PULSE_NORMAL_US ? worked : 0);
 }
 
-static void on_sleep(struct ev_loop *loop, ev_prepare *sleep, int events)
+static void on_sleep(struct ev_loop *, ev_prepare *sleep, int)
 {
-	(void)loop;
-	(void)events;
 	pulse_meter_sleep(sleep->data, clock_now_us());
 }
 
-static void on_wake(struct ev_loop *loop, ev_check *wake, int events)
+static void on_wake(struct ev_loop *, ev_check *wake, int)
 {
-	(void)loop;
-	(void)events;
 	pulse_meter_wake(wake->data, clock_now_us());
 }
 
-static void on_beat(struct ev_loop *loop, ev_timer *beat, int events)
+static void on_beat(struct ev_loop *, ev_timer *, int)
 {
-	(void)loop;
-	(void)beat;
-	(void)events;
 }
 
 void pulse_open(struct pulse *pulse, struct ev_loop *loop)

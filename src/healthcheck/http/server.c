@@ -17,17 +17,13 @@ static void server_run(struct server *server)
 	ev_timer_start(server->loop, &server->timer);
 }
 
-static void on_io(struct ev_loop *loop, ev_io *io, int events)
+static void on_io(struct ev_loop *, ev_io *io, int)
 {
-	(void)loop;
-	(void)events;
 	server_run(io->data);
 }
 
-static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
+static void on_timer(struct ev_loop *, ev_timer *timer, int)
 {
-	(void)loop;
-	(void)events;
 	server_run(timer->data);
 }
 

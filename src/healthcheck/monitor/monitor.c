@@ -194,26 +194,20 @@ static void start_due(struct monitor *monitor)
 	arm_start(monitor);
 }
 
-static void on_start(struct ev_loop *loop, ev_timer *timer, int events)
+static void on_start(struct ev_loop *, ev_timer *timer, int)
 {
-	(void)loop;
-	(void)events;
 	start_due(timer->data);
 }
 
-static void on_save(struct ev_loop *loop, ev_timer *timer, int events)
+static void on_save(struct ev_loop *, ev_timer *timer, int)
 {
 	struct monitor *monitor = timer->data;
 
-	(void)loop;
-	(void)events;
 	state_file_save(monitor->conf->state_file, &monitor->list);
 }
 
-static void on_ready_timer(struct ev_loop *loop, ev_timer *timer, int events)
+static void on_ready_timer(struct ev_loop *, ev_timer *timer, int)
 {
-	(void)loop;
-	(void)events;
 	become_ready(timer->data);
 }
 

@@ -15,9 +15,8 @@
 #define PATIENCE_MS 2000
 
 /* The output belongs to the reload hook's, which is logged. */
-static bool take(void *data, const char *bytes, size_t size)
+static bool take(void *, const char *bytes, size_t size)
 {
-	(void)data;
 	return fwrite(bytes, 1, size, stderr) == size;
 }
 

@@ -137,10 +137,8 @@ static void write_table(struct publisher *publisher)
 	reload_hook_request(&publisher->reload_hook);
 }
 
-static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
+static void on_timer(struct ev_loop *, ev_timer *timer, int)
 {
-	(void)loop;
-	(void)events;
 	write_table(timer->data);
 }
 
@@ -173,7 +171,7 @@ static void log_undone(const char *path)
  * Looks at dst and the binary table, also without inotify. A write that is due or has failed, and a hook that runs or
  * has failed, make both files anyway. If another program replaces them all the time, the looks become rare.
  */
-static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
+static void on_look(struct ev_loop *loop, ev_timer *timer, int)
 {
 	struct publisher *publisher = timer->data;
 	const struct conf *conf = publisher->conf;
@@ -181,7 +179,6 @@ static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
 	struct stat now;
 	double wait;
 
-	(void)events;
 	look_at_dst(publisher, &now);
 	if (!ev_is_active(&publisher->timer) && !file_is_unchanged(&now, &publisher->seen))
 		json = read_dst(publisher);

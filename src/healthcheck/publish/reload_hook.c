@@ -96,10 +96,8 @@ static void read_output(struct reload_hook *hook)
 		close_output(hook);
 }
 
-static void on_output(struct ev_loop *loop, ev_io *io, int events)
+static void on_output(struct ev_loop *, ev_io *io, int)
 {
-	(void)loop;
-	(void)events;
 	read_output(io->data);
 }
 
@@ -196,12 +194,10 @@ static void end_with_status(struct reload_hook *hook, int status)
 	}
 }
 
-static void on_exit_of_child(struct ev_loop *loop, ev_child *child, int events)
+static void on_exit_of_child(struct ev_loop *, ev_child *child, int)
 {
 	struct reload_hook *hook = child->data;
 
-	(void)loop;
-	(void)events;
 	end_run(hook);
 	end_with_status(hook, child->rstatus);
 	if (hook->again)
@@ -209,11 +205,10 @@ static void on_exit_of_child(struct ev_loop *loop, ev_child *child, int events)
 }
 
 /* The orphan may have replaced the binary table by an older one, so the hook runs once more. */
-static void on_exit_of_orphan(struct ev_loop *loop, ev_child *child, int events)
+static void on_exit_of_orphan(struct ev_loop *loop, ev_child *child, int)
 {
 	const struct reload_hook_orphan *orphan = child->data;
 
-	(void)events;
 	log_notice("%s: process %ld, which was killed, has ended", title(orphan->hook), (long)child->pid);
 	ev_child_stop(loop, child);
 	reload_hook_request(orphan->hook);
@@ -242,11 +237,10 @@ static void abandon(struct reload_hook *hook)
 }
 
 /* Kills the child's process group, so that the processes that it started end, too. */
-static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
+static void on_timeout(struct ev_loop *loop, ev_timer *timer, int)
 {
 	struct reload_hook *hook = timer->data;
 
-	(void)events;
 	if (hook->killed) {
 		abandon(hook);
 		return;
@@ -258,10 +252,8 @@ static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
 	ev_timer_start(loop, timer);
 }
 
-static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
+static void on_retry(struct ev_loop *, ev_timer *timer, int)
 {
-	(void)loop;
-	(void)events;
 	reload_hook_run(timer->data);
 }
 

@@ -113,25 +113,21 @@ static void look(struct watch *watch, struct stat *now)
 }
 
 /* The places come first: a change after that is an event, and a change before it is in what changed() reads. */
-static void on_settle(struct ev_loop *loop, ev_timer *timer, int events)
+static void on_settle(struct ev_loop *, ev_timer *timer, int)
 {
 	struct watch *watch = timer->data;
 
-	(void)loop;
-	(void)events;
 	watch_places(watch);
 	look(watch, &watch->seen);
 	watch->changed(watch->data);
 }
 
-static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
+static void on_look(struct ev_loop *, ev_timer *timer, int)
 {
 	struct watch *watch = timer->data;
 	const struct stat *seen = &watch->seen;
 	struct stat now;
 
-	(void)loop;
-	(void)events;
 	look(watch, &now);
 	if (!file_is_unchanged(&now, seen) || now.st_ctim.tv_sec != seen->st_ctim.tv_sec ||
 		now.st_ctim.tv_nsec != seen->st_ctim.tv_nsec)
@@ -151,15 +147,13 @@ static bool concerns(const struct watch *watch, const struct inotify_event *even
 	return false;
 }
 
-static void on_event(struct ev_loop *loop, ev_io *io, int events)
+static void on_event(struct ev_loop *, ev_io *io, int)
 {
 	struct watch *watch = io->data;
 	_Alignas(struct inotify_event) char bytes[4096];
 	const struct inotify_event *event;
 	ssize_t size;
 
-	(void)loop;
-	(void)events;
 	while ((size = read(watch->fd, bytes, sizeof(bytes))) > 0)
 		for (char *at = bytes; at < bytes + size; at += sizeof(*event) + event->len) {
 			event = (const struct inotify_event *)at;

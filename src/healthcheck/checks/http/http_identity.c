@@ -71,11 +71,8 @@ static const char *read_certs(const char *path, struct http_pair *pair)
 }
 
 /* OpenSSL calls this for the passphrase of an encrypted key. */
-static int no_passphrase(char *buf, int size, int writing, void *asked)
+static int no_passphrase(char *, int, int, void *asked)
 {
-	(void)buf;
-	(void)size;
-	(void)writing;
 	*(bool *)asked = true;
 	return -1;
 }

@@ -15,11 +15,10 @@
 /* Bytes. If libcurl 7.88 has a smaller buffer, it waits for the socket although it has the rest of a frame. */
 #define HTTP2_FRAME_MAX 16384L
 
-static size_t take_head(char *bytes, size_t unit, size_t count, void *data)
+static size_t take_head(char *, size_t unit, size_t count, void *data)
 {
 	struct http_request *request = data;
 
-	(void)bytes;
 	request->head += unit * count;
 	if (request->head <= HTTP_HEAD_MAX)
 		return unit * count;

@@ -55,9 +55,8 @@ static int verify_chain(X509_STORE_CTX *context, void *data)
 }
 
 /* OpenSSL asks this about keys, groups and algorithms. Returns 1 if they are allowed. */
-static int is_allowed(const SSL *ssl, const SSL_CTX *context, int what, int bits, int nid, void *other, void *data)
+static int is_allowed(const SSL *ssl, const SSL_CTX *context, int what, int bits, int nid, void *other, void *)
 {
-	(void)data;
 	if (what == SSL_SECOP_TMP_DH && EVP_PKEY_get_bits(other) > DH_MAX)
 		return 0;
 	return usual(ssl, context, what, bits, nid, other, NULL);
@@ -131,11 +130,10 @@ static int show(SSL *ssl, void *data)
 }
 
 /* libcurl calls this for each new connection, before SSL_new(), in the thread of the transfer. */
-static CURLcode on_context(CURL *easy, void *context, void *data)
+static CURLcode on_context(CURL *, void *context, void *data)
 {
 	struct http_tls *tls = data;
 
-	(void)easy;
 	/* This store is used in place of the one in which libcurl loads certificates. */
 	if (!SSL_CTX_set1_verify_cert_store(context, tls->store))
 		return CURLE_FAILED_INIT;

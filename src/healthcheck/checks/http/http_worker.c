@@ -101,10 +101,8 @@ static void reap(struct http_workers *workers)
 	}
 }
 
-static void on_wake(struct ev_loop *loop, ev_async *wake, int events)
+static void on_wake(struct ev_loop *, ev_async *wake, int)
 {
-	(void)loop;
-	(void)events;
 	reap(wake->data);
 }
 
@@ -119,13 +117,11 @@ static uint64_t cpu_ns(const struct http_worker *worker)
 	return (uint64_t)time.tv_sec * CLOCK_NS_PER_S + (uint64_t)time.tv_nsec;
 }
 
-static void on_meter(struct ev_loop *loop, ev_timer *meter, int events)
+static void on_meter(struct ev_loop *, ev_timer *meter, int)
 {
 	struct http_workers *workers = meter->data;
 	struct http_worker *worker, *next;
 
-	(void)loop;
-	(void)events;
 	for (worker = workers->busy; worker; worker = next) {
 		next = worker->next_busy;
 		if (!worker->aborted && cpu_ns(worker) - worker->cpu_ns > HTTP_WORKER_CPU_MS * UINT64_C(1000000))
@@ -165,12 +161,11 @@ bool http_workers_close(struct http_workers *workers)
 }
 
 /* libcurl calls this for each connection, in the worker's thread. */
-static curl_socket_t open_socket(void *data, curlsocktype purpose, struct curl_sockaddr *to)
+static curl_socket_t open_socket(void *data, curlsocktype, struct curl_sockaddr *to)
 {
 	struct http_worker *worker = data;
 	curl_socket_t opened = CURL_SOCKET_BAD;
 
-	(void)purpose;
 	pthread_mutex_lock(&worker->lock);
 	/* libcurl has given up an earlier connection of this transfer, and may still read from it. */
 	if (worker->socket >= 0)
