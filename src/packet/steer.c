@@ -8,6 +8,12 @@
 #include "common/netaddr.h"
 #include "common/siphash.h"
 
+const char *const steering_field_names[STEERING_FIELD_COUNT] = {
+#define X(symbol, name) name,
+	STEERING_FIELDS(X)
+#undef X
+};
+
 static bool is_ping(const struct flow *flow)
 {
 	return flow->kind == FLOW_ECHO ||

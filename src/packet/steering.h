@@ -8,13 +8,29 @@
 
 #include "packet/admission.h"
 
-/* Fields of the packet hash. They are concatenated in this order (docs/reference/steering.md#packet-hash). */
-enum steering_field {
-	STEERING_SOURCE_ADDRESS = 1 << 0,
-	STEERING_DESTINATION_ADDRESS = 1 << 1,
-	STEERING_SOURCE_PORT = 1 << 2,
-	STEERING_DESTINATION_PORT = 1 << 3,
+/* Fields of the packet hash: symbol, name in director.conf and replies. They are concatenated in this order
+ * (docs/reference/steering.md#packet-hash). */
+#define STEERING_FIELDS(X)                 \
+	X(SOURCE_ADDRESS, "src_addr")      \
+	X(DESTINATION_ADDRESS, "dst_addr") \
+	X(SOURCE_PORT, "src_port")         \
+	X(DESTINATION_PORT, "dst_port")
+
+enum {
+#define X(symbol, name) STEERING_BIT_##symbol,
+	STEERING_FIELDS(X)
+#undef X
+		STEERING_FIELD_COUNT
 };
+
+enum steering_field {
+#define X(symbol, name) STEERING_##symbol = 1 << STEERING_BIT_##symbol,
+	STEERING_FIELDS(X)
+#undef X
+};
+
+/* The names, by bit. */
+extern const char *const steering_field_names[STEERING_FIELD_COUNT];
 
 #define STEERING_PORTS (STEERING_SOURCE_PORT | STEERING_DESTINATION_PORT)
 

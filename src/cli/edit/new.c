@@ -241,17 +241,23 @@ static char *table_text(const struct answers *answers)
 static char *conf_text(const struct answers *answers)
 {
 	char *text;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
 
-	if (asprintf(&text,
-		    "# Configuration of glb-director. glb-director.conf(5) is the reference.\n\n"
-		    "# Source address of the GUE packets.\noutbound_src_ip = \"%s\";\n\n"
-		    "# MAC address of the next hop to the proxies. \"auto\": the director follows the kernel's routes.\n"
-		    "outbound_gateway_mac = \"%s\";\n\n"
-		    "# The fields of a packet that choose its proxy. All directors of a fleet need the same.\n"
-		    "hash_fields = {\n\tsrc_addr = true;\n\tdst_addr = false;\n\tsrc_port = false;\n\tdst_port = false;\n};\n",
-		    answers->values[SOURCE], answers->values[GATEWAY_MAC]) < 0)
+	if (!to)
 		return NULL;
-	return text;
+	fprintf(to,
+		"# Configuration of glb-director. glb-director.conf(5) is the reference.\n\n"
+		"# Source address of the GUE packets.\noutbound_src_ip = \"%s\";\n\n"
+		"# MAC address of the next hop to the proxies. \"auto\": the director follows the kernel's routes.\n"
+		"outbound_gateway_mac = \"%s\";\n\n"
+		"# The fields of a packet that choose its proxy. All directors of a fleet need the same.\n"
+		"hash_fields = {\n",
+		answers->values[SOURCE], answers->values[GATEWAY_MAC]);
+	for (unsigned i = 0; i < STEERING_FIELD_COUNT; i++)
+		fprintf(to, "\t%s = %s;\n", steering_field_names[i], STEERING_SOURCE_ADDRESS >> i & 1 ? "true" : "false");
+	fputs("};\n", to);
+	return fclose(to) == 0 ? text : NULL;
 }
 
 /* Returns true if `check` would report nothing. Prints what it would report. */

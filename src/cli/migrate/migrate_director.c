@@ -49,17 +49,19 @@ static void put_switch(struct migration *migration, const char *key)
 
 static void put_fields(struct migration *migration, const char *key)
 {
-	static const char *const names[] = {"src_addr", "dst_addr", "src_port", "dst_port", NULL};
+	const char *known[STEERING_FIELD_COUNT + 1] = {NULL};
 	json_t *fields = json_object_get(migration->root, key);
 
 	if (!fields)
 		return;
 	fprintf(migration->to, "%s = {", key);
-	for (int i = 0; names[i]; i++)
-		if (is_true(fields, names[i]))
-			fprintf(migration->to, " %s = true;", names[i]);
+	for (unsigned i = 0; i < STEERING_FIELD_COUNT; i++) {
+		known[i] = steering_field_names[i];
+		if (is_true(fields, known[i]))
+			fprintf(migration->to, " %s = true;", known[i]);
+	}
 	fputs(" };\n", migration->to);
-	migrate_note_unknown(migration, key, fields, names);
+	migrate_note_unknown(migration, key, fields, known);
 }
 
 static void put_flow_paths(struct migration *migration)

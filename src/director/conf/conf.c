@@ -115,29 +115,22 @@ static void read_statsd(struct conf_reader *reader, const config_setting_t *at, 
 	statsd->enabled = true;
 }
 
-struct fields {
-	bool src_addr, dst_addr, src_port, dst_port;
-};
-
 static const struct conf_key field_keys[] = {
-	{"src_addr", conf_read_bool, .offset = offsetof(struct fields, src_addr), "false"},
-	{"dst_addr", conf_read_bool, .offset = offsetof(struct fields, dst_addr), "false"},
-	{"src_port", conf_read_bool, .offset = offsetof(struct fields, src_port), "false"},
-	{"dst_port", conf_read_bool, .offset = offsetof(struct fields, dst_port), "false"},
-	{0},
+#define X(symbol, name) {name, conf_read_bool, .offset = STEERING_BIT_##symbol, "false"},
+	STEERING_FIELDS(X)
+#undef X
+		{0},
 };
 
 static void read_fields(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
-	struct fields fields = {0};
+	bool fields[STEERING_FIELD_COUNT] = {0};
 	size_t errors = reader->faults->errors;
-	uint8_t mask;
+	uint8_t mask = 0;
 
-	conf_read_group(reader, at, key->keys, &fields);
-	mask = (uint8_t)((fields.src_addr ? STEERING_SOURCE_ADDRESS : 0) |
-			 (fields.dst_addr ? STEERING_DESTINATION_ADDRESS : 0) |
-			 (fields.src_port ? STEERING_SOURCE_PORT : 0) |
-			 (fields.dst_port ? STEERING_DESTINATION_PORT : 0));
+	conf_read_group(reader, at, key->keys, fields);
+	for (unsigned i = 0; i < STEERING_FIELD_COUNT; i++)
+		mask |= (uint8_t)(fields[i] << i);
 	if (mask)
 		*(uint8_t *)field = mask;
 	else if (reader->faults->errors == errors)

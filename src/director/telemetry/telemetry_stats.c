@@ -25,13 +25,12 @@ static void add_counters(struct rte_tel_data *data, const struct counters *count
 
 static void add_fields(struct rte_tel_data *data, const char *key, uint8_t fields)
 {
-	static const char *const names[] = {
-		"src_addr", "dst_addr", "src_port", "dst_port"}; /* bits of enum steering_field */
 	char text[48] = "";
 
-	for (unsigned i = 0; i < RTE_DIM(names); i++)
+	for (unsigned i = 0; i < STEERING_FIELD_COUNT; i++)
 		if (fields >> i & 1)
-			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", text[0] ? ", " : "", names[i]);
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", text[0] ? ", " : "",
+				steering_field_names[i]);
 	rte_tel_data_add_dict_string(data, key, text);
 }
 
