@@ -1,34 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Forwarding tables, and tables that GLB's health checks wrote. They are valid here, except for what GLB ignores.
- * Changes are patches of the text, so that the rest of the file stays as it is.
+ * Changes are made in a copy of the text, so that the rest of the file stays as it is.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/migrate/migrate.h"
 #include "common/text.h"
-#include "table/file/json/json_locate.h"
+#include "table/file/json/json_copy.h"
 #include "table/file/json/table_json.h"
 #include "table/file/json/table_json_members.h"
 
 #define PATH_TEXT_MAX 128
 
-/* Replaces the bytes from `begin` to `end` of the file by `text`, which it owns. */
-struct patch {
-	size_t begin, end;
-	char *text;
-};
-
 /* The walk through the document. */
 struct draft {
 	struct migration *migration;
-	struct json_locate locate;
+	struct json_copy copy;
 	struct json_step steps[8]; /* to the value that is being visited */
 	size_t depth;
 	char path[PATH_TEXT_MAX]; /* the same for messages */
-	struct patch *patches;
-	size_t patch_count;
 	bool healthy; /* what a backend of this table without `healthy` gets */
 	bool http, fou; /* there are such checks */
 	json_t *renamed; /* an object with the members that became comments */
@@ -39,16 +31,12 @@ static bool matches(const struct migration *migration)
 	return json_is_array(json_object_get(migration->root, "tables"));
 }
 
-static void add_patch(struct draft *draft, size_t begin, size_t end, char *text)
+/* Writes the text in place of the bytes from begin to end of the file. Changes are made in the order of the file. */
+static void replace(struct draft *draft, size_t begin, size_t end, const char *text)
 {
-	struct patch *patches = realloc(draft->patches, (draft->patch_count + 1) * sizeof(*patches));
-
-	if (patches)
-		draft->patches = patches;
-	if (patches && text)
-		patches[draft->patch_count++] = (struct patch){begin, end, text};
-	else
-		faults_error(&draft->migration->errors, NULL, "out of memory");
+	json_copy_until(&draft->copy, begin);
+	fputs(text, draft->copy.to);
+	draft->copy.done = end;
 }
 
 static void enter(struct draft *draft, const char *key, size_t index)
@@ -73,32 +61,29 @@ static struct json_span find(struct draft *draft, const char *key)
 	struct json_span span;
 
 	draft->steps[draft->depth] = (struct json_step){.key = key};
-	json_locate(&draft->locate, draft->steps, draft->depth + 1, &span);
+	json_locate(&draft->copy.locate, draft->steps, draft->depth + 1, &span);
 	return span;
 }
 
-/* Sets a member of the visited object, which has others. A new one is laid out like `neighbour`, and put after it, or
- * before it if that is the first one. */
-static void set_member(struct draft *draft, const json_t *object, const char *key, const char *value,
-	const char *neighbour, bool first)
+static void set_member(struct draft *draft, const char *key, const char *value)
+{
+	struct json_span span = find(draft, key);
+
+	replace(draft, span.value.at, span.end, value);
+}
+
+/* Adds a member to the visited object, laid out like `neighbour`: after it, or before it if that is the first one. */
+static void add_member(struct draft *draft, const char *key, const char *value, const char *neighbour, bool first)
 {
 	const char *text = draft->migration->text;
-	struct json_span span;
-	char *member;
-	size_t white;
+	struct json_span span = find(draft, neighbour);
+	size_t white = span.key.at;
 
-	if (json_object_get(object, key)) {
-		span = find(draft, key);
-		add_patch(draft, span.value.at, span.end, strdup(value));
-		return;
-	}
-	span = find(draft, neighbour);
-	for (white = span.key.at; strchr(" \t\r\n", text[white - 1]);)
+	while (strchr(" \t\r\n", text[white - 1]))
 		white--;
-	if (asprintf(&member, "%s%.*s\"%s\": %s%s", first ? "" : ",", (int)(span.key.at - white), text + white, key,
-		    value, first ? "," : "") < 0)
-		member = NULL;
-	add_patch(draft, first ? white : span.end, first ? white : span.end, member);
+	json_copy_until(&draft->copy, first ? white : span.end);
+	fprintf(draft->copy.to, "%s%.*s\"%s\": %s%s", first ? "" : ",", (int)(span.key.at - white), text + white, key,
+		value, first ? "," : "");
 }
 
 static void refuse_new(struct draft *draft, const char *key)
@@ -125,7 +110,7 @@ static void comment_out(struct draft *draft, const json_t *object, const char *k
 		faults_warn(&draft->migration->notes, draft->path,
 			"'%s' is written as 'x-%s' everywhere, a comment, because GLB ignores it, too", shown, shown);
 	json_object_set_new(draft->renamed, key, json_true());
-	add_patch(draft, at, at, strdup("x-"));
+	replace(draft, at, at, "x-");
 }
 
 /*
@@ -167,55 +152,79 @@ static bool is_named(const json_t *tables, const char *name)
 	return false;
 }
 
+/* Returns true if the table needs a name, and the user wants one. */
+static bool is_nameless(const struct draft *draft, const json_t *table)
+{
+	const json_t *name = json_object_get(table, "name");
+
+	return draft->migration->names && json_object_size(table) &&
+	       (!name || json_is_null(name) || (json_is_string(name) && json_string_length(name) == 0));
+}
+
 static void give_name(struct draft *draft, json_t *table)
 {
-	const json_t *tables = json_object_get(draft->migration->root, "tables"), *old = json_object_get(table, "name");
 	size_t index = draft->steps[draft->depth - 1].index;
 	char name[32], value[64];
 
-	if (old && !json_is_null(old) && (!json_is_string(old) || json_string_length(old)))
-		return;
 	do
 		snprintf(name, sizeof(name), "table-%zu", index++);
-	while (is_named(tables, name));
+	while (is_named(json_object_get(draft->migration->root, "tables"), name));
 	snprintf(value, sizeof(value), "\"%s\"", name);
-	set_member(draft, table, "name", value, json_object_iter_key(json_object_iter(table)), true);
+	if (json_object_get(table, "name"))
+		set_member(draft, "name", value);
+	else
+		add_member(draft, "name", value, json_object_iter_key(json_object_iter(table)), true);
 	json_object_set_new(table, "name", json_string(name));
-	faults_warn(&draft->migration->notes, draft->path, "is named %s", name);
 }
 
 static void visit(struct draft *draft, json_t *value, const struct json_member *members);
 
-static void visit_members(struct draft *draft, json_t *object, const struct json_member *members)
+/* Visits a member of a table, backend or other object. `member`: NULL if this project does not know the key. */
+static void visit_member(
+	struct draft *draft, json_t *object, const char *key, json_t *value, const struct json_member *member)
 {
 	size_t length = strlen(draft->path);
-	const char *key, *last = NULL;
+
+	/* GLB's programs ignore the member, but a comment would change the rows. */
+	if (member && member->decides_rows) {
+		refuse_new(draft, key);
+	} else if (member && member->members) {
+		enter(draft, key, 0);
+		visit(draft, value, member->members);
+		leave(draft, length);
+	} else if (!member && strncmp(key, "x-", 2) != 0 && key[0] != '_') {
+		comment_out(draft, object, key);
+	}
+}
+
+static void visit_members(struct draft *draft, json_t *object, const struct json_member *members)
+{
+	bool is_table = members == table_json_table, is_backend = members == table_json_backend;
+	bool nameless = is_table && is_nameless(draft, object);
+	const char *key, *last = NULL, *healthy = draft->healthy ? "true" : "false";
 	json_t *value;
 
-	if (members == table_json_table)
+	if (is_table)
 		decide_healthy(draft, object);
+	if (nameless && !json_object_get(object, "name"))
+		give_name(draft, object);
 	json_object_foreach(object, key, value)
 	{
-		const struct json_member *member = json_member_find(members, key, strlen(key));
-
 		last = key;
-		/* GLB's programs ignore the member, but a comment would change the rows. */
-		if (member && member->decides_rows) {
-			refuse_new(draft, key);
-		} else if (member && member->members) {
-			enter(draft, key, 0);
-			visit(draft, value, member->members);
-			leave(draft, length);
-		} else if (!member && strncmp(key, "x-", 2) != 0 && key[0] != '_') {
-			comment_out(draft, object, key);
-		}
+		if (nameless && strcmp(key, "name") == 0 && is_nameless(draft, object))
+			give_name(draft, object);
+		else if (is_backend && strcmp(key, "healthy") == 0 && !json_is_boolean(value))
+			set_member(draft, key, healthy);
+		else
+			visit_member(draft, object, key, value, json_member_find(members, key, strlen(key)));
 	}
 	draft->http |= members == table_json_checks && json_object_get(object, "http");
 	draft->fou |= members == table_json_checks && json_object_get(object, "fou");
-	if (last && members == table_json_backend && !json_is_boolean(json_object_get(object, "healthy")))
-		set_member(draft, object, "healthy", draft->healthy ? "true" : "false", last, false);
-	if (last && members == table_json_table && draft->migration->names)
-		give_name(draft, object);
+	if (last && is_backend && !json_object_get(object, "healthy"))
+		add_member(draft, "healthy", healthy, last, false);
+	if (nameless)
+		faults_warn(&draft->migration->notes, draft->path, "is named %s",
+			json_string_value(json_object_get(object, "name")));
 }
 
 /* Visits an object, or the objects in an array. Other values are left to the check of the result. */
@@ -235,37 +244,11 @@ static void visit(struct draft *draft, json_t *value, const struct json_member *
 	}
 }
 
-static int compare_patches(const void *a, const void *b)
-{
-	const struct patch *x = a, *y = b;
-
-	return x->begin < y->begin ? -1 : x->begin > y->begin;
-}
-
-static void write_patched(struct draft *draft)
-{
-	const struct migration *migration = draft->migration;
-	size_t at = 0;
-
-	if (draft->patch_count)
-		qsort(draft->patches, draft->patch_count, sizeof(*draft->patches), compare_patches);
-	for (size_t i = 0; i < draft->patch_count; i++) {
-		const struct patch *patch = &draft->patches[i];
-
-		fwrite(migration->text + at, 1, patch->begin - at, migration->to);
-		fputs(patch->text, migration->to);
-		at = patch->end;
-		free(patch->text);
-	}
-	fwrite(migration->text + at, 1, migration->size - at, migration->to);
-	free(draft->patches);
-}
-
 static void convert(struct migration *migration)
 {
 	struct draft draft = {
 		.migration = migration,
-		.locate = {.text = migration->text, .size = migration->size},
+		.copy = {.locate = {.text = migration->text, .size = migration->size}, .to = migration->to},
 		.renamed = json_object(),
 	};
 
@@ -276,9 +259,9 @@ static void convert(struct migration *migration)
 	if (draft.fou)
 		faults_warn(&migration->notes, NULL,
 			"fou checks of GLB send GRE: set fou_gre = true in healthcheck.conf, as its migration does");
-	if (draft.patch_count == 0)
+	if (draft.copy.done == 0)
 		faults_warn(&migration->notes, NULL, "needs no change: the result is a copy");
-	write_patched(&draft);
+	json_copy_until(&draft.copy, migration->size);
 	json_decref(draft.renamed);
 }
 
