@@ -103,6 +103,9 @@ void conf_http_read(struct conf_reader *reader, const config_setting_t *at, cons
 		conf_error(reader, at, NULL, "%s", fault);
 }
 
+/* No value contains it. */
+#define SEPARATOR "\x1e"
+
 char *conf_http_text(const struct http_settings *settings)
 {
 	char *text = NULL;
@@ -111,9 +114,8 @@ char *conf_http_text(const struct http_settings *settings)
 
 	if (!to)
 		return NULL;
-	/* No value contains this separator. */
 	for (enum http_setting i = 0; i < HTTP_SETTING_COUNT; i++)
-		fprintf(to, "%s\x1e", settings->values[i] ? settings->values[i] : "");
+		fprintf(to, "%s" SEPARATOR, settings->values[i] ? settings->values[i] : "");
 	if (fclose(to) == 0)
 		return text;
 	free(text);
@@ -125,35 +127,34 @@ static bool is_true(const char *value, bool otherwise)
 	return value ? strcmp(value, "true") == 0 : otherwise;
 }
 
-/* Copies the text if there is one. Returns false if out of memory. */
-static bool copy(char **to, const char *from)
+struct conf_http *conf_http_make(char *text)
 {
-	*to = from ? strdup(from) : NULL;
-	return *to || !from;
-}
-
-struct conf_http *conf_http_make(const struct http_settings *settings, char *text)
-{
-	char *const *values = settings->values;
 	struct conf_http *http = calloc(1, sizeof(*http));
+	char *rest = http ? strdup(text) : NULL, *values[HTTP_SETTING_COUNT];
 
-	if (!http) {
+	if (!rest) {
+		free(http);
 		free(text);
 		return NULL;
 	}
-	http->text = text;
-	http->users = 1;
+	*http = (struct conf_http){.text = text, .values = rest, .users = 1};
+	for (enum http_setting i = 0; i < HTTP_SETTING_COUNT; i++) {
+		values[i] = strsep(&rest, SEPARATOR);
+		/* A setting has no empty value. */
+		values[i] = *values[i] ? values[i] : NULL;
+	}
 	status_set_parse(values[HTTP_STATUS] ? values[HTTP_STATUS] : "200", &http->status);
 	http->tls = is_true(values[HTTP_TLS], false);
 	http->verify = is_true(values[HTTP_VERIFY], true);
 	http->http2 = values[HTTP_VERSION] && strcmp(values[HTTP_VERSION], "2") == 0;
-	if (copy(&http->host, values[HTTP_HOST]) && copy(&http->body, values[HTTP_BODY]) &&
-		copy(&http->method, values[HTTP_METHOD] ? values[HTTP_METHOD] : "GET") &&
-		copy(&http->headers, values[HTTP_HEADERS]) && copy(&http->ca_file, values[HTTP_CA_FILE]) &&
-		copy(&http->cert_file, values[HTTP_CERT_FILE]) && copy(&http->key_file, values[HTTP_KEY_FILE]))
-		return http;
-	conf_http_put(http);
-	return NULL;
+	http->host = values[HTTP_HOST];
+	http->body = values[HTTP_BODY];
+	http->method = values[HTTP_METHOD] ? values[HTTP_METHOD] : "GET";
+	http->headers = values[HTTP_HEADERS];
+	http->ca_file = values[HTTP_CA_FILE];
+	http->cert_file = values[HTTP_CERT_FILE];
+	http->key_file = values[HTTP_KEY_FILE];
+	return http;
 }
 
 struct conf_http *conf_http_get(struct conf_http *http)
@@ -167,13 +168,7 @@ void conf_http_put(struct conf_http *http)
 {
 	if (!http || --http->users > 0)
 		return;
-	free(http->host);
-	free(http->method);
-	free(http->body);
-	free(http->headers);
-	free(http->ca_file);
-	free(http->cert_file);
-	free(http->key_file);
+	free(http->values);
 	free(http->text);
 	free(http);
 }

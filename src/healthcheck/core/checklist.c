@@ -162,7 +162,7 @@ static struct conf_http *http_of(struct builder *builder, uint32_t table, uint32
 		free(entry.key);
 		return found->data;
 	}
-	http = entry.key ? conf_http_make(&settings, entry.key) : NULL;
+	http = entry.key ? conf_http_make(entry.key) : NULL;
 	entry.data = http;
 	if (!http || !hsearch_r(entry, ENTER, &found, &builder->by_http)) {
 		conf_http_put(http);

@@ -77,7 +77,7 @@ static struct conf_http *http_of(const char *table)
 	struct http_settings settings = {0};
 
 	conf_http_of(&conf, table, &settings);
-	return conf_http_make(&settings, conf_http_text(&settings));
+	return conf_http_make(conf_http_text(&settings));
 }
 
 static void test_http_settings_of_a_table_override_those_of_the_file(void **state)
