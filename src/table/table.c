@@ -54,6 +54,14 @@ const char *table_state_name(uint8_t state)
 	return state < sizeof(names) / sizeof(names[0]) ? names[state] : "unknown";
 }
 
+bool table_state_parse(const char *name, uint8_t *state)
+{
+	for (*state = 0; *state <= TABLE_INACTIVE; ++*state)
+		if (strcmp(name, table_state_name(*state)) == 0)
+			return true;
+	return false;
+}
+
 const char *table_bind_text(const struct table_bind *bind, char buf[TABLE_BIND_TEXT_MAX])
 {
 	char prefix[NETPREFIX_TEXT_MAX], last[8] = "";

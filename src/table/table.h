@@ -103,6 +103,9 @@ void table_set_free(struct table_set *set);
 /* True: 1 to TABLE_MAX_NAME bytes of UTF-8 without control characters. */
 bool table_name_is_valid(const char *name, size_t size);
 
+/* Finds the state with this name. False: there is none. */
+bool table_state_parse(const char *name, uint8_t *state);
+
 /* Return "tcp" or "udp"; and "filling", "active", "draining" or "inactive"; else "unknown". */
 const char *table_protocol_name(uint8_t protocol);
 const char *table_state_name(uint8_t state);

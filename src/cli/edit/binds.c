@@ -6,6 +6,20 @@
 #include "cli/edit/bind_operand.h"
 #include "cli/edit/edit.h"
 
+int edit_check_binds(const char *verb, char **operands, int count)
+{
+	struct table_bind bind;
+
+	for (int i = 0; i < count; i++) {
+		if (!bind_operand_parse(operands[i], &bind))
+			return command_usage("edit: %s: '%s' is not a bind: %s", verb, operands[i], BIND_OPERAND_FORM);
+		for (int j = 0; j < i; j++)
+			if (strcmp(operands[i], operands[j]) == 0)
+				return command_usage("edit: %s: '%s' is given twice", verb, operands[i]);
+	}
+	return COMMAND_OK;
+}
+
 static bool is_same(const struct table_bind *bind, const char *operand)
 {
 	struct table_bind other;

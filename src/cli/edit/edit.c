@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/edit/edit.h"
+#include "common/text.h"
 
 static const struct command_option options[] = {
 	CHANGE_OPTION_LIST,
@@ -81,61 +82,96 @@ bool edit_failed(const struct edit *edit)
 	return false;
 }
 
-static const struct {
+static const struct verb {
 	const char *name;
 	bool (*run)(struct edit *edit);
+	/* Checks the words after the verb that do not depend on the file. Returns COMMAND_OK, or COMMAND_USAGE after an
+	 * error. */
+	int (*check)(const char *verb, char **operands, int count);
+	const char *help; /* its lines in --help */
 } verbs[] = {
-	{"add", edit_add},
-	{"remove", edit_remove},
-	{"drain", edit_drain},
-	{"undrain", edit_undrain},
-	{"set", edit_set},
-	{"balance", edit_balance},
-	{"forget", edit_forget},
-	{"add-bind", edit_add_bind},
-	{"remove-bind", edit_remove_bind},
+	{"add", edit_add, edit_check_addresses, "  add IP...                   add backends\n"},
+	{"remove", edit_remove, edit_check_addresses, "  remove IP...                remove backends\n"},
+	{"drain", edit_drain, edit_check_addresses,
+		"  drain IP...                 set their state to draining: no new connections\n"},
+	{"undrain", edit_undrain, edit_check_addresses, "  undrain IP...               set their state to active\n"},
+	{"set", edit_set, edit_check_settings,
+		"  set IP... KEY=VALUE...      set members of backends (VALUE none removes one)\n"
+		"  set KEY=VALUE...            set members of a table\n"},
+	{"balance", edit_balance, edit_check_balance,
+		"  balance NUMBER|off          let no proxy be first in more than NUMBER times\n"
+		"                              its fair share of rows: 1.005 to 2, such as 1.02\n"},
+	{"forget", edit_forget, edit_check_forget,
+		"  forget                      drop previous states that are older than --keep,\n"
+		"                              or that --proxies prove to be unused\n"},
+	{"add-bind", edit_add_bind, edit_check_binds,
+		"  add-bind BIND...            add binds, such as 203.0.113.10:443/tcp,\n"
+		"                              203.0.113.64/29:22/tcp, [2001:db8::1]:80-443/udp\n"},
+	{"remove-bind", edit_remove_bind, edit_check_binds, "  remove-bind BIND...         remove binds\n"},
 };
 
-static int find_verb(const char *name)
+#define VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+/* Returns the verb; NULL, with an error: there is none. */
+static const struct verb *find_verb(const char *name)
 {
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+	char known[128] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < VERBS; i++) {
 		if (strcmp(verbs[i].name, name) == 0)
-			return (int)i;
-	return -1;
+			return &verbs[i];
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", verbs[i].name);
+	}
+	command_usage("edit: '%s' is none of %s", name, known);
+	return NULL;
 }
 
 void edit_offer_verbs(void)
 {
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+	for (size_t i = 0; i < VERBS; i++)
 		command_offer(verbs[i].name, NULL);
 }
 
-/* Checks the words that do not depend on the file. */
-static int check_usage(const struct command_args *args)
+static void print_verbs(void)
 {
-	const char *verb = args->operands[1];
-	uint32_t timeout;
+	puts("\nVERB WORD... is one of:");
+	for (size_t i = 0; i < VERBS; i++)
+		fputs(verbs[i].help, stdout);
+	edit_print_keys();
+}
+
+/* Checks the words and options that do not depend on the file. */
+static int check_usage(const struct command_args *args, const struct verb *does)
+{
+	const char *verb = does->name;
+	const char *state = args->options[EDIT_STATE], *from = args->options[EDIT_COPY_CHECKS];
+	const char *wait = args->options[EDIT_WAIT];
+	uint32_t timeout, seconds;
+	struct netaddr addr;
 	bool adds = strcmp(verb, "add") == 0, forgets = strcmp(verb, "forget") == 0;
 
-	if (find_verb(verb) < 0)
-		return command_usage(
-			"edit: '%s' is none of add, remove, drain, undrain, set, balance, forget, add-bind, remove-bind",
-			verb);
 	if (args->count == 2 && !forgets)
 		return usage(verb, "an operand is missing");
 	if (args->options[EDIT_TABLE] && args->options[EDIT_ALL_TABLES])
 		return usage(verb, "--table and --all-tables exclude each other");
-	if (!adds && (args->options[EDIT_STATE] || args->options[EDIT_COPY_CHECKS]))
+	if (!adds && (state || from))
 		return usage(verb, "--state and --copy-checks-from are for add");
 	if (args->options[EDIT_PROXIES] && !forgets && strcmp(verb, "remove") != 0)
 		return usage(verb, "--proxies is for remove and forget");
-	if (args->options[EDIT_WAIT] && !(forgets && args->options[EDIT_PROXIES]))
+	if (wait && !(forgets && args->options[EDIT_PROXIES]))
 		return usage(verb, "--wait is for forget --proxies");
 	if (args->options[CHANGE_KEEP] && forgets && args->options[EDIT_PROXIES])
 		return usage(verb, "--keep and --proxies exclude each other");
 	if (!telemetry_timeout(args, &timeout))
 		return COMMAND_USAGE;
-	return edit_check_operands(verb, args->operands + 2, args->count - 2, args->options);
+	if (state && !table_state_parse(state, &(uint8_t){0}))
+		return command_usage("edit: --state: '%s' is none of active, filling, draining, inactive", state);
+	if (from && !netaddr_parse(from, &addr))
+		return command_usage("edit: --copy-checks-from: '%s' is not an address", from);
+	if (wait && !text_duration(wait, EDIT_MAX_WAIT_S, &seconds))
+		return command_usage("edit: --wait: '%s' is not a duration from 1s to 24h, such as 30s, 10m or 2h", wait);
+	return does->check(verb, args->operands + 2, args->count - 2);
 }
 
 static int edit_run(const struct command_args *args)
@@ -148,12 +184,12 @@ static int edit_run(const struct command_args *args)
 		.args = args,
 		.failed = COMMAND_FAILED,
 	};
-	int code = check_usage(args);
+	const struct verb *verb = find_verb(args->operands[1]);
+	int code = verb ? check_usage(args, verb) : COMMAND_USAGE;
 
 	if (code != COMMAND_OK)
 		return code;
-	if (change_open(&edit.change, args->operands[0], args) && select_tables(&edit, args) &&
-		verbs[find_verb(args->operands[1])].run(&edit))
+	if (change_open(&edit.change, args->operands[0], args) && select_tables(&edit, args) && verb->run(&edit))
 		code = change_finish(&edit.change, args, CHANGE_BACKUP_FIRST);
 	else
 		code = edit.failed;
@@ -167,19 +203,5 @@ const struct command edit_command = {
 	.operands = "TABLE.json VERB [WORD...]",
 	.summary = "Change backends and binds of a JSON table",
 	.options = options,
-	.note = "VERB WORD... is one of:\n"
-		"  add IP...                   add backends\n"
-		"  remove IP...                remove backends\n"
-		"  drain IP...                 set their state to draining: no new connections\n"
-		"  undrain IP...               set their state to active\n"
-		"  set IP... KEY=VALUE...      set members of backends (VALUE none removes one)\n"
-		"  set KEY=VALUE...            set members of a table\n"
-		"  balance NUMBER|off          let no proxy be first in more than NUMBER times\n"
-		"                              its fair share of rows: 1.005 to 2, such as 1.02\n"
-		"  forget                      drop previous states that are older than --keep,\n"
-		"                              or that --proxies prove to be unused\n"
-		"  add-bind BIND...            add binds, such as 203.0.113.10:443/tcp,\n"
-		"                              203.0.113.64/29:22/tcp, [2001:db8::1]:80-443/udp\n"
-		"  remove-bind BIND...         remove binds",
-	.more = edit_print_keys,
+	.more = print_verbs,
 };

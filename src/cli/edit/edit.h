@@ -20,7 +20,7 @@ enum {
 
 struct edit {
 	struct change change;
-	char **operands; /* after the verb; edit_check_operands() has checked them */
+	char **operands; /* after the verb; they are checked */
 	int count;
 	const struct command_args *args; /* the whole command line */
 	const char *state, *copy_checks_from; /* of add; copy_checks_from may be NULL */
@@ -29,9 +29,12 @@ struct edit {
 	bool unique; /* each operand may mean one table only */
 };
 
-/* Checks the words after the verb that do not depend on the file. Returns COMMAND_OK, or COMMAND_USAGE after
- * an error. */
-int edit_check_operands(const char *verb, char **operands, int count, const char *const *options);
+/* Check the operands of verbs, see struct verb in edit.c. */
+int edit_check_addresses(const char *verb, char **operands, int count);
+int edit_check_settings(const char *verb, char **operands, int count);
+int edit_check_balance(const char *verb, char **operands, int count);
+int edit_check_forget(const char *verb, char **operands, int count);
+int edit_check_binds(const char *verb, char **operands, int count);
 
 /* Prints the keys that the verb set takes, for --help. */
 void edit_print_keys(void);

@@ -11,6 +11,11 @@
 #include "cli/edit/later_hops.h"
 #include "common/text.h"
 
+int edit_check_forget(const char *verb, char **operands, int count)
+{
+	return count ? command_usage("edit: %s: unexpected operand '%s'", verb, operands[0]) : COMMAND_OK;
+}
+
 /* A table, and the packets that its proxies had accepted when they were asked first, and again. */
 struct evidence {
 	struct edit *edit;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The verbs set and balance, and the check of all verbs' operands. */
+/* The verbs set and balance. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/edit/bind_operand.h"
 #include "cli/edit/edit.h"
 #include "common/text.h"
 #include "table/file/json/json_text.h"
@@ -65,39 +64,7 @@ static int count_addresses(char **operands, int count)
 	return addresses;
 }
 
-static int check_addresses(const char *verb, char **operands, int count)
-{
-	for (int i = 0; i < count; i++) {
-		struct netaddr addr, earlier;
-
-		if (!netaddr_parse(operands[i], &addr))
-			return command_usage("edit: %s: '%s' is not an address", verb, operands[i]);
-		if (addr.family == NETADDR_V6 && strcmp(verb, "add") == 0)
-			return command_usage(
-				"edit: add: '%s' is an IPv6 address, but hops in GUE are IPv4: give this proxy an IPv4 address",
-				operands[i]);
-		for (int j = 0; j < i; j++)
-			if (netaddr_parse(operands[j], &earlier) && netaddr_compare(&addr, &earlier) == 0)
-				return command_usage("edit: %s: '%s' is given twice", verb, operands[i]);
-	}
-	return COMMAND_OK;
-}
-
-static int check_binds(const char *verb, char **operands, int count)
-{
-	struct table_bind bind;
-
-	for (int i = 0; i < count; i++) {
-		if (!bind_operand_parse(operands[i], &bind))
-			return command_usage("edit: %s: '%s' is not a bind: %s", verb, operands[i], BIND_OPERAND_FORM);
-		for (int j = 0; j < i; j++)
-			if (strcmp(operands[i], operands[j]) == 0)
-				return command_usage("edit: %s: '%s' is given twice", verb, operands[i]);
-	}
-	return COMMAND_OK;
-}
-
-static int check_settings(char **operands, int count)
+int edit_check_settings(const char *verb, char **operands, int count)
 {
 	int addresses = count_addresses(operands, count);
 	const struct target *target = addresses ? &backend : &table;
@@ -113,22 +80,7 @@ static int check_settings(char **operands, int count)
 		if (!find_key(target, operands[i], &in_checks))
 			return command_usage("edit: set: '%s': the keys of a %s are %s", operands[i], target->what,
 				keys_text(target, known));
-	return check_addresses("set", operands, addresses);
-}
-
-static int check_add_options(const char *const *options)
-{
-	const char *state = options[EDIT_STATE], *from = options[EDIT_COPY_CHECKS];
-	bool known = !state;
-	struct netaddr addr;
-
-	for (uint8_t i = 0; i <= TABLE_INACTIVE && !known; i++)
-		known = strcmp(state, table_state_name(i)) == 0;
-	if (!known)
-		return command_usage("edit: --state: '%s' is none of active, filling, draining, inactive", state);
-	if (from && !netaddr_parse(from, &addr))
-		return command_usage("edit: --copy-checks-from: '%s' is not an address", from);
-	return COMMAND_OK;
+	return edit_check_addresses(verb, operands, addresses);
 }
 
 /* "1.02": a number from 1.005 to 2 with at most 3 decimals. */
@@ -149,42 +101,12 @@ static bool is_balance(const char *text)
 	return !*at && whole * 1000 + decimals >= TABLE_MIN_BALANCE && whole * 1000 + decimals <= TABLE_MAX_BALANCE;
 }
 
-static int check_balance(char **operands, int count)
+int edit_check_balance(const char *verb, char **operands, int count)
 {
 	if (count == 1 && (strcmp(operands[0], "off") == 0 || is_balance(operands[0])))
 		return COMMAND_OK;
-	return command_usage(
-		"edit: balance: '%s' is not off or a number from 1.005 to 2 with at most 3 decimals, such as 1.02",
-		operands[count - 1]);
-}
-
-static int check_forget(char **operands, int count, const char *const *options)
-{
-	const char *wait = options[EDIT_WAIT];
-	uint32_t seconds;
-
-	if (count)
-		return command_usage("edit: forget: unexpected operand '%s'", operands[0]);
-	if (wait && !text_duration(wait, EDIT_MAX_WAIT_S, &seconds))
-		return command_usage("edit: --wait: '%s' is not a duration from 1s to 24h, such as 30s, 10m or 2h", wait);
-	return COMMAND_OK;
-}
-
-int edit_check_operands(const char *verb, char **operands, int count, const char *const *options)
-{
-	int code = check_add_options(options);
-
-	if (code != COMMAND_OK)
-		return code;
-	if (strcmp(verb, "balance") == 0)
-		return check_balance(operands, count);
-	if (strcmp(verb, "forget") == 0)
-		return check_forget(operands, count, options);
-	if (strcmp(verb, "set") == 0)
-		return check_settings(operands, count);
-	if (strstr(verb, "-bind"))
-		return check_binds(verb, operands, count);
-	return check_addresses(verb, operands, count);
+	return command_usage("edit: %s: '%s' is not off or a number from 1.005 to 2 with at most 3 decimals, such as 1.02",
+		verb, operands[count - 1]);
 }
 
 /* Returns the value as JSON: a number, true or false as it is, and other text as a string, which the validator may

@@ -44,16 +44,13 @@ static void read_backend_ip(struct json_reader *reader, json_t *value, const str
 
 static void read_state(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
-	const char *name = json_string_value(value);
+	uint8_t state;
 
 	(void)member;
-	for (uint8_t state = 0; name && state <= TABLE_INACTIVE; state++) {
-		if (strcmp(name, table_state_name(state)) == 0) {
-			*(uint8_t *)field = state;
-			return;
-		}
-	}
-	json_reader_reject(reader, value, JSON_STRING, "a state: active, filling, draining or inactive");
+	if (json_is_string(value) && table_state_parse(json_string_value(value), &state))
+		*(uint8_t *)field = state;
+	else
+		json_reader_reject(reader, value, JSON_STRING, "a state: active, filling, draining or inactive");
 }
 
 static void read_healthy(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
