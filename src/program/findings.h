@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The findings of a command that looks at a host, changes nothing, and says what is wrong and how to mend it. Its
- * checks add findings, and findings_print() prints them as text or as JSON. One thread.
+ * The engine of commands that look at a host, change nothing, and say what is wrong and how to mend it. A command has a
+ * list of checks. Above the code of a check stand the findings that it can add: the words for people are only there. The
+ * code decides, and passes the object and the values. One thread, and one command at a time, because the findings are
+ * kept here.
  */
 #ifndef GLB_PROGRAM_FINDINGS_H
 #define GLB_PROGRAM_FINDINGS_H
 
-#include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include <jansson.h>
 
-#define FINDINGS_COMMAND_MAX 512
+#include "common/faults.h"
 
 enum findings_level {
 	FINDINGS_OK,
@@ -19,32 +21,49 @@ enum findings_level {
 	FINDINGS_FAIL, /* loses or corrupts packets of clients */
 };
 
-struct findings {
-	const char *check; /* name of the check that runs; set by the caller */
-	json_t *items; /* objects with the keys check, level, object, text and command */
-	unsigned counts[FINDINGS_FAIL + 1]; /* of items, by level */
+/* In both texts "{0}" stands for the object, and "{1}" to "{9}" for the values. */
+struct finding {
+	enum findings_level level;
+	const char *command; /* mends it; NULL: no command does, and the text says what to do */
+	const char *text;
 };
 
-void findings_open(struct findings *findings);
-void findings_close(struct findings *findings);
+/* Adds a finding of the check that runs. The object, "" for the host, and the values are texts. */
+#define findings_add(finding, ...) findings_add_texts(finding, (const char *const[]){__VA_ARGS__, NULL})
+void findings_add_texts(const struct finding *finding, const char *const texts[]);
 
-/*
- * Add a finding. object: what it is about, "" for the host. command: what mends it; NULL: no command does, and the text
- * says what to do.
- */
-void findings_add(struct findings *findings, enum findings_level level, const char *object, const char *command,
-	const char *format, ...) __attribute__((format(printf, 5, 6)));
-void findings_vadd(struct findings *findings, enum findings_level level, const char *object, const char *command,
-	const char *format, va_list args) __attribute__((format(printf, 5, 0)));
+/* Makes a value from a number. The last 16 results stay valid. */
+const char *findings_value(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Adds that all is well with the object, or why nothing can be said about it. */
+void findings_ok(const char *object, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Adds the faults of these kinds that were found in a file. command: mends an error; NULL: none does. */
+void findings_add_faults(const struct faults *faults, enum faults_kinds kinds, const char *command);
+
+/* Returns whether the check that runs has added nothing yet. */
+bool findings_none(void);
+
+/* Looks at the subject of a command, and adds what it finds. */
+typedef void findings_look(void *subject);
+
+struct findings_check {
+	const char *name; /* NULL ends a list of checks */
+	findings_look *run;
+	bool (*applies)(const void *subject); /* NULL: always */
+};
+
+/* For a check that looks at several things under names of their own: what is added next has this name. */
+void findings_begin(const char *name);
 
 /* The exit code of a command that could not look: 1 always means warnings. */
 #define FINDINGS_FAILED 2
 
 /*
- * Prints the findings on stdout. json: an object with `key`, `version`, `result` and `findings`; otherwise lines for
- * people, and a last line with the numbers of failures and warnings of the `subject`. Returns the exit code: 0: ok, 1:
- * warnings, 2: failures, or stdout cannot be written.
+ * Runs the checks of the list, and prints what they have found on stdout. json: an object with `key`, `version`,
+ * `result` and `findings`; otherwise lines for people, and a last line with the numbers of failures and warnings about
+ * `name`. Returns the exit code: 0: ok, 1: warnings, 2: failures, or stdout cannot be written.
  */
-int findings_print(const struct findings *findings, const char *key, const char *subject, bool json);
+int findings_run(const struct findings_check checks[], void *subject, const char *key, const char *name, bool json);
 
 #endif

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <stdio.h>
-#include <string.h>
-
 #include "bifurcate/commands.h"
 #include "bifurcate/vf/vf_job.h"
 #include "program/findings.h"
@@ -16,66 +13,54 @@ static const struct command_option options[] = {
 	{0},
 };
 
-static void add_ok(struct findings *findings, const char *name, const struct vf_job *job, const char *text)
+/* Adds a finding for each property: what differs, or that it is as configured. */
+static void check_properties(const struct vf_job *job, const struct vf_plan *plan)
 {
-	findings->check = name;
-	findings_add(findings, FINDINGS_OK, job->state.pf, NULL, "%s", text);
-}
+	static const struct finding differs = {FINDINGS_FAIL, "glb-bifurcate apply {2}", "{1}"};
 
-/* Adds a finding for the property: what differs, or that it is as configured. */
-static void compare(
-	struct findings *findings, const struct vf_job *job, const struct vf_plan *plan, enum vf_property property)
-{
-	const struct vf_step *step = vf_plan_find(plan, property);
-	char command[FINDINGS_COMMAND_MAX];
+	for (enum vf_property property = 0; property < VF_PROPERTIES; property++) {
+		const struct vf_step *step = vf_plan_find(plan, property);
 
-	if (!step) {
-		add_ok(findings, vf_plan_name(property), job, "as configured");
-		return;
+		findings_begin(vf_plan_name(property));
+		if (step)
+			findings_add(&differs, job->state.pf, step->differs ? step->differs : "not as configured",
+				job->name);
+		else
+			findings_ok(job->state.pf, "as configured");
 	}
-	snprintf(command, sizeof(command), "glb-bifurcate apply %s", job->name);
-	findings->check = vf_plan_name(property);
-	findings_add(findings, FINDINGS_FAIL, job->state.pf, command, "%s",
-		step->differs ? step->differs : "not as configured");
 }
 
-/* A director without hugepages does not start, so its VF is of no use. */
-static void check_hugepages(struct findings *findings, const struct vf_job *job)
+static void check_plan(void *subject)
 {
-	struct hugepages pages = hugepages_count(&job->host, HUGEPAGES_FOLDER);
-
-	findings->check = "hugepages";
-	if (pages.total_kb)
-		findings_add(findings, FINDINGS_OK, "", NULL, "%ld MB are reserved", pages.total_kb / 1024);
-	else
-		findings_add(findings, FINDINGS_FAIL, "", HUGEPAGES_COMMAND, HUGEPAGES_NONE);
-}
-
-static void add_fault(void *context, bool warning, const char *text)
-{
-	findings_add(context, warning ? FINDINGS_WARN : FINDINGS_FAIL, "", NULL, "%s", text);
-}
-
-static int compare_all(struct vf_job *job, bool json)
-{
-	struct findings findings;
+	struct vf_job *job = subject;
 	struct vf_plan plan;
-	int code;
 
-	findings_open(&findings);
 	job->faults.file = NULL;
 	/* With force, the plan says what is in the way instead of refusing it. */
 	if (vf_plan_apply(&job->conf, &job->state, &job->record, true, &plan, &job->faults) == 0)
-		for (enum vf_property property = 0; property < VF_PROPERTIES; property++)
-			compare(&findings, job, &plan, property);
-	findings.check = "plan";
-	faults_report(&job->faults, FAULTS_ALL, add_fault, &findings);
+		check_properties(job, &plan);
+	findings_begin("plan");
+	findings_add_faults(&job->faults, FAULTS_ALL, NULL);
 	vf_plan_free(&plan);
-	check_hugepages(&findings, job);
-	code = findings_print(&findings, "configuration", job->name, json);
-	findings_close(&findings);
-	return code;
 }
+
+/* A director without hugepages does not start, so its VF is of no use. */
+static void check_hugepages(void *subject)
+{
+	const struct vf_job *job = subject;
+	struct hugepages pages = hugepages_count(&job->host, HUGEPAGES_FOLDER);
+
+	if (pages.total_kb)
+		findings_ok("", "%ld MB are reserved", pages.total_kb / 1024);
+	else
+		findings_add(&hugepages_none, "");
+}
+
+static const struct findings_check checks[] = {
+	{"plan", check_plan, NULL},
+	{"hugepages", check_hugepages, NULL},
+	{0},
+};
 
 static int status(const struct command_args *args)
 {
@@ -84,7 +69,7 @@ static int status(const struct command_args *args)
 		&job, args->operands[0], args->options[ROOT], args->options[TABLE] ? args->options[TABLE] : "");
 
 	if (code == COMMAND_OK)
-		code = compare_all(&job, args->options[JSON]);
+		code = findings_run(checks, &job, "configuration", job.name, args->options[JSON]);
 	else
 		code = FINDINGS_FAILED;
 	vf_job_close(&job);

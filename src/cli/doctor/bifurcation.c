@@ -10,8 +10,16 @@
 
 #define SUFFIX ".conf"
 
+/* glb-bifurcate makes only the first VF of a card. */
+static const struct finding one_card = {FINDINGS_FAIL, NULL,
+	"{1}: {2} has the same, so only one of the two VFs is made when this host starts: remove one file"};
+static const struct finding one_mac = {FINDINGS_FAIL, NULL,
+	"{1}: {2} has the same, so packets for one of the two VFs can go to the other: choose another MAC for one"};
+static const struct finding errors = {FINDINGS_FAIL, "glb-director-cli check {0}",
+	"it has errors, so the VF of the director is not made when this host starts"};
+
 struct visit {
-	struct doctor *doctor;
+	const struct doctor *doctor;
 	doctor_each_vf *each;
 };
 
@@ -35,7 +43,7 @@ static void visit_file(void *context, const char *file)
 	visit->each(visit->doctor, name);
 }
 
-void doctor_vfs(struct doctor *doctor, doctor_each_vf *each)
+void doctor_vfs(const struct doctor *doctor, doctor_each_vf *each)
 {
 	struct visit visit = {.doctor = doctor, .each = each};
 
@@ -44,27 +52,11 @@ void doctor_vfs(struct doctor *doctor, doctor_each_vf *each)
 
 /* A configuration and the others that may clash with it. */
 struct pair {
-	struct doctor *doctor;
+	const struct doctor *doctor;
 	const struct vf_conf *conf;
 	const char *path;
 	bool reported;
 };
-
-/* Two VFs of one card: glb-bifurcate makes only the first. VFs of two cards with one MAC: it makes both. */
-static void report_clash(struct pair *pair, const char *key, const char *path)
-{
-	struct findings *findings = &pair->doctor->findings;
-
-	if (strcmp(key, "mac") == 0)
-		findings_add(findings, FINDINGS_FAIL, pair->path, NULL,
-			"%s: %s has the same, so packets for one of the two VFs can go to the other: choose another MAC for one",
-			key, path);
-	else
-		findings_add(findings, FINDINGS_FAIL, pair->path, NULL,
-			"%s: %s has the same, so only one of the two VFs is made when this host starts: remove one file",
-			key, path);
-	pair->reported = true;
-}
 
 static void compare(void *context, const char *file)
 {
@@ -79,13 +71,15 @@ static void compare(void *context, const char *file)
 		return;
 	}
 	key = vf_conf_clash(pair->conf, &other);
-	if (key)
-		report_clash(pair, key, path);
+	if (key) {
+		findings_add(strcmp(key, "mac") == 0 ? &one_mac : &one_card, pair->path, key, path);
+		pair->reported = true;
+	}
 	vf_conf_free(&other);
 	faults_clear(&none);
 }
 
-static void check_file(struct doctor *doctor, const char *name)
+static void check_file(const struct doctor *doctor, const char *name)
 {
 	char path[PATH_MAX];
 	struct faults faults = {.file = path};
@@ -94,18 +88,17 @@ static void check_file(struct doctor *doctor, const char *name)
 
 	snprintf(path, sizeof(path), "%s", host_path(&doctor->host, INSTALLED_BIFURCATE "/%s" SUFFIX, name));
 	if (vf_conf_read(path, &conf, &faults) != 0) {
-		findings_add(&doctor->findings, FINDINGS_FAIL, path, host_command("glb-director-cli check %s", path),
-			"it has errors, so the VF of the director is not made when this host starts");
+		findings_add(&errors, path);
 	} else {
 		host_each(host_path(&doctor->host, INSTALLED_BIFURCATE), compare, &pair);
 		if (!pair.reported)
-			doctor_ok(doctor, path, "valid");
+			findings_ok(path, "valid");
 		vf_conf_free(&conf);
 	}
 	faults_clear(&faults);
 }
 
-void doctor_vf_configurations(struct doctor *doctor)
+void doctor_vf_configurations(const struct doctor *doctor)
 {
 	doctor_vfs(doctor, check_file);
 }

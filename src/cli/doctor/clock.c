@@ -11,8 +11,14 @@
 #define CLOCKSOURCE  "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 #define MAX_FUTURE_S 60
 
-/* Returns whether a finding was added. */
-static bool report_source(struct doctor *doctor)
+static const struct finding slow = {FINDINGS_WARN, NULL,
+	"the kernel does not trust the CPU's time stamp counter and uses this slow clock: dmesg has the reason; the firmware or the hypervisor must mend it"};
+static const struct finding unsynchronised = {FINDINGS_WARN, "timedatectl set-ntp true",
+	"the clock is not synchronised, so logs of different hosts cannot be compared, and health checks can take certificates for expired"};
+static const struct finding future = {FINDINGS_WARN, "touch {0}",
+	"its time is in the future, so the clock of this host jumped back, or another host with a wrong clock wrote the file"};
+
+static void report_source(const struct doctor *doctor)
 {
 	/* The clocks that a program reads without a system call. */
 	static const char *const fast[] = {
@@ -20,39 +26,19 @@ static bool report_source(struct doctor *doctor)
 	char source[HOST_LINE_MAX];
 
 	if (!host_line(host_path(&doctor->host, CLOCKSOURCE), source))
-		return false;
+		return;
 	for (size_t i = 0; i < sizeof(fast) / sizeof(fast[0]); i++)
 		if (strcmp(source, fast[i]) == 0)
-			return false;
-	findings_add(&doctor->findings, FINDINGS_WARN, source, NULL,
-		"the kernel does not trust the CPU's time stamp counter and uses this slow clock: dmesg has the reason; the firmware or the hypervisor must mend it");
-	return true;
+			return;
+	findings_add(&slow, source);
 }
 
-/* Returns whether a finding was added. */
-static bool report_unsynchronised(struct doctor *doctor)
+static void report_future(const char *path)
 {
-	struct timex state = {0};
-
-	if (doctor->is_copy || adjtimex(&state) < 0 || !(state.status & STA_UNSYNC))
-		return false;
-	findings_add(&doctor->findings, FINDINGS_WARN, "", "timedatectl set-ntp true",
-		"the clock is not synchronised, so logs of different hosts cannot be compared, and health checks can take certificates for expired");
-	return true;
-}
-
-/* Returns whether a finding was added. */
-static bool report_future(struct doctor *doctor, const char *path)
-{
-	const char *command;
 	struct stat file;
 
-	if (stat(path, &file) != 0 || file.st_mtime <= time(NULL) + MAX_FUTURE_S)
-		return false;
-	command = host_command("touch %s", path);
-	findings_add(&doctor->findings, FINDINGS_WARN, path, command,
-		"its time is in the future, so the clock of this host jumped back, or another host with a wrong clock wrote the file");
-	return true;
+	if (stat(path, &file) == 0 && file.st_mtime > time(NULL) + MAX_FUTURE_S)
+		findings_add(&future, path);
 }
 
 static const char *yes_if(bool looked)
@@ -61,25 +47,28 @@ static const char *yes_if(bool looked)
 }
 
 /* Says of each part of the check whether it could look. */
-static void say_healthy(struct doctor *doctor)
+static void say_healthy(const struct doctor *doctor)
 {
 	bool has_source = host_exists(host_path(&doctor->host, CLOCKSOURCE));
 	bool has_files = host_exists(doctor->conf_path) || host_exists(doctor->table_path);
 
 	if (!has_source && !has_files && doctor->is_copy)
-		doctor_ok(doctor, "", "not known: this copy has neither a clock nor the director's files");
+		findings_ok("", "not known: this copy has neither a clock nor the director's files");
 	else
-		doctor_ok(doctor, "", "synchronised: %s; fast: %s; not behind the times of the director's files: %s",
+		findings_ok("", "synchronised: %s; fast: %s; not behind the times of the director's files: %s",
 			yes_if(!doctor->is_copy), yes_if(has_source), yes_if(has_files));
 }
 
-void doctor_clock(struct doctor *doctor)
+void doctor_clock(void *subject)
 {
-	bool reported = report_source(doctor);
+	const struct doctor *doctor = subject;
+	struct timex state = {0};
 
-	reported |= report_unsynchronised(doctor);
-	reported |= report_future(doctor, doctor->conf_path);
-	reported |= report_future(doctor, doctor->table_path);
-	if (!reported)
+	report_source(doctor);
+	if (!doctor->is_copy && adjtimex(&state) >= 0 && state.status & STA_UNSYNC)
+		findings_add(&unsynchronised, "");
+	report_future(doctor->conf_path);
+	report_future(doctor->table_path);
+	if (findings_none())
 		say_healthy(doctor);
 }

@@ -8,131 +8,135 @@
 
 #define CPU_FOLDER  "/sys/devices/system/cpu"
 #define NODE_FOLDER "/sys/devices/system/node"
-#define NO_PCI      "no PCI port"
+#define LIST_MAX    512
 #define SLEEPS      "with idle = \"sleep\" an lcore shares its CPU"
 
+#define ISOLATE "sed -i 's/^GRUB_CMDLINE_LINUX=\"/&isolcpus={1} nohz_full={1} rcu_nocbs={1} /' {2} && update-grub"
+static const struct finding shared = {FINDINGS_WARN, NULL,
+	"lcores {1} and {2} share this CPU, so each stops while the other runs: give each its own with -l"};
+static const struct finding limited = {FINDINGS_WARN, NULL,
+	"the control group gets {1} of {2} microseconds of CPU time, and then stops the lcores until the next period: remove the limit of the container"};
+static const struct finding offline = {FINDINGS_FAIL, NULL,
+	"this host has no such CPU online, so the director does not start: correct -l in its options"};
+/* Without the command if the kernel's command line has such a list, because a second one would replace it. */
+static const struct finding not_isolated = {FINDINGS_WARN, ISOLATE,
+	"the kernel can run other programs here, and packets wait for milliseconds meanwhile: isolcpus, nohz_full and rcu_nocbs must have CPUs {1} in the kernel's command line, and restart this host"};
+static const struct finding timer = {FINDINGS_WARN, ISOLATE,
+	"the kernel's timer interrupts the lcore 100 to 1000 times a second: nohz_full and rcu_nocbs must have CPUs {1} in the kernel's command line, and restart this host"};
+static const struct finding slow_governor = {FINDINGS_WARN, "for cpu in{2}; do echo performance > {3}; done",
+	"the governor is {1}, so the CPU may be slow when a burst of packets arrives"};
+static const struct finding far_node = {FINDINGS_WARN, NULL,
+	"the CPU is on another NUMA node than the cards, so each packet crosses the link between the nodes: choose CPUs of {1} with -l"};
+
 /* Returns false, and adds a finding, if nothing tells the CPUs of the lcores that forward. */
-static bool find_workers(struct doctor *doctor, cpu_set_t *workers)
+static bool find_workers(const struct doctor *doctor, cpu_set_t *workers)
 {
 	doctor_worker_cpus(doctor, workers);
 	if (!CPU_COUNT(workers))
-		doctor_ok(doctor, "", "not known: nothing tells on which CPUs the director forwards");
+		findings_ok("", "not known: nothing tells on which CPUs the director forwards");
 	return CPU_COUNT(workers);
 }
 
 /* Returns true, and adds a finding, if lcores of this director need no CPU of their own. */
-static bool shares_cpus(struct doctor *doctor)
+static bool shares_cpus(const struct doctor *doctor)
 {
 	bool sleeps = doctor->conf_error == 0 && doctor->conf.idle == CONF_IDLE_SLEEP;
 
 	if (!doctor_has_pci(doctor) || sleeps)
-		doctor_not_needed(doctor, sleeps ? SLEEPS : NO_PCI);
+		findings_ok("", "not needed: %s", sleeps ? SLEEPS : DOCTOR_NO_PCI);
 	return !doctor_has_pci(doctor) || sleeps;
 }
 
-/* Adds a finding if two lcores have one CPU. Returns whether it did. */
-static bool report_shared(struct doctor *doctor)
+/* Adds a finding about the first two lcores that have one CPU. */
+static void report_shared(const struct eal_args *eal)
 {
-	const struct eal_args *eal = &doctor->eal;
 	char text[CPU_LIST_TEXT_MAX];
 
 	for (size_t i = 0; i < eal->lcore_count; i++)
 		for (size_t j = i + 1; j < eal->lcore_count; j++) {
-			cpu_set_t both;
-
-			CPU_AND(&both, &eal->lcores[i].cpus, &eal->lcores[j].cpus);
 			/* Several CPUs in common leave one for each. */
-			if (CPU_COUNT(&both) != 1 || !CPU_EQUAL(&eal->lcores[i].cpus, &eal->lcores[j].cpus))
+			if (CPU_COUNT(&eal->lcores[i].cpus) != 1 ||
+				!CPU_EQUAL(&eal->lcores[i].cpus, &eal->lcores[j].cpus))
 				continue;
-			findings_add(&doctor->findings, FINDINGS_WARN, cpu_list_text(&both, text), NULL,
-				"lcores %u and %u share this CPU, so each stops while the other runs: give each its own with -l",
-				eal->lcores[i].id, eal->lcores[j].id);
-			return true;
+			findings_add(&shared, cpu_list_text(&eal->lcores[i].cpus, text),
+				findings_value("%u", eal->lcores[i].id), findings_value("%u", eal->lcores[j].id));
+			return;
 		}
-	return false;
 }
 
 /* Adds a finding if the control group limits CPU time. Only that of this process can be seen in a container. */
-static bool report_quota(struct doctor *doctor)
+static void report_quota(const struct doctor *doctor)
 {
 	char line[HOST_LINE_MAX];
 	long quota, period;
 
-	if (!host_line(host_path(&doctor->host, "/sys/fs/cgroup/cpu.max"), line) ||
-		sscanf(line, "%ld %ld", &quota, &period) != 2)
-		return false;
-	findings_add(&doctor->findings, FINDINGS_WARN, "/sys/fs/cgroup/cpu.max", NULL,
-		"the control group gets %ld of %ld microseconds of CPU time, and then stops the lcores until the next period: remove the limit of the container",
-		quota, period);
-	return true;
+	if (host_line(host_path(&doctor->host, "/sys/fs/cgroup/cpu.max"), line) &&
+		sscanf(line, "%ld %ld", &quota, &period) == 2)
+		findings_add(&limited, "/sys/fs/cgroup/cpu.max", findings_value("%ld", quota),
+			findings_value("%ld", period));
 }
 
-void doctor_cpus(struct doctor *doctor)
+void doctor_cpus(void *subject)
 {
+	const struct doctor *doctor = subject;
 	const struct eal_args *eal = &doctor->eal;
 	cpu_set_t online, all, missing, workers;
 	char text[CPU_LIST_TEXT_MAX];
-	bool reported;
 
 	CPU_ZERO(&all);
 	for (size_t i = 0; i < eal->lcore_count; i++)
 		CPU_OR(&all, &all, &eal->lcores[i].cpus);
 	if (eal->lcores_unknown || !eal->lcore_count ||
 		!host_cpus(host_path(&doctor->host, CPU_FOLDER "/online"), &online)) {
-		doctor_ok(doctor, "", "not known: the options of the director or the CPUs of this host cannot be read");
+		findings_ok("", "not known: the options of the director or the CPUs of this host cannot be read");
 		return;
 	}
 	missing = cpu_list_without(&all, &online);
 	if (CPU_COUNT(&missing)) {
-		findings_add(&doctor->findings, FINDINGS_FAIL, cpu_list_text(&missing, text), NULL,
-			"this host has no such CPU online, so the director does not start: correct -l in its options");
+		findings_add(&offline, cpu_list_text(&missing, text));
 		return;
 	}
-	reported = report_shared(doctor);
-	reported |= report_quota(doctor);
-	if (!reported && find_workers(doctor, &workers))
-		doctor_ok(doctor, cpu_list_text(&workers, text), "the lcores that forward run here");
+	report_shared(eal);
+	report_quota(doctor);
+	if (findings_none() && find_workers(doctor, &workers))
+		findings_ok(cpu_list_text(&workers, text), "the lcores that forward run here");
 }
 
-/* Adds a finding if the kernel's list lacks CPUs that forward. Returns whether it did. */
-static bool report_not_in(struct doctor *doctor, const char *file, const char *arguments, const char *why)
+/* Adds the finding if the kernel's list lacks CPUs that forward. */
+static void report_not_in(const struct doctor *doctor, const char *file, struct finding finding)
 {
 	cpu_set_t workers, listed, missing;
 	char text[CPU_LIST_TEXT_MAX], all[CPU_LIST_TEXT_MAX], line[HOST_LINE_MAX];
-	const char *command;
-	bool given;
 
 	doctor_worker_cpus(doctor, &workers);
 	host_cpus(host_path(&doctor->host, CPU_FOLDER "/%s", file), &listed);
 	missing = cpu_list_without(&workers, &listed);
 	if (!CPU_COUNT(&missing))
-		return false;
-	cpu_list_text(&workers, all);
-	/* A second list would replace the first one. */
-	given = host_line(host_path(&doctor->host, "/proc/cmdline"), line) &&
-		(strstr(line, "isolcpus=") || strstr(line, "nohz_full="));
-	command = host_command(
-		"sed -i 's/^GRUB_CMDLINE_LINUX=\"/&isolcpus=%s nohz_full=%s rcu_nocbs=%s /' %s && update-grub", all,
-		all, all, host_path(&doctor->host, "/etc/default/grub"));
-	findings_add(&doctor->findings, FINDINGS_WARN, cpu_list_text(&missing, text), given ? NULL : command,
-		"%s: %s CPUs %s in the kernel's command line, and restart this host", why, arguments, all);
-	return true;
+		return;
+	if (host_line(host_path(&doctor->host, "/proc/cmdline"), line) &&
+		(strstr(line, "isolcpus=") || strstr(line, "nohz_full=")))
+		finding.command = NULL;
+	findings_add(&finding, cpu_list_text(&missing, text), cpu_list_text(&workers, all),
+		host_path(&doctor->host, "/etc/default/grub"));
 }
 
-void doctor_isolation(struct doctor *doctor)
+void doctor_isolation(void *subject)
 {
+	const struct doctor *doctor = subject;
 	cpu_set_t workers;
 	char text[CPU_LIST_TEXT_MAX];
 
 	if (shares_cpus(doctor) || !find_workers(doctor, &workers))
 		return;
-	if (doctor_ignored_argument(doctor, NULL))
-		doctor_ok(doctor, cpu_list_text(&workers, text), "not known: the check kernel has a finding");
-	else if (!report_not_in(doctor, "isolated", "isolcpus, nohz_full and rcu_nocbs must have",
-			 "the kernel can run other programs here, and packets wait for milliseconds meanwhile") &&
-		 !report_not_in(doctor, "nohz_full", "nohz_full and rcu_nocbs must have",
-			 "the kernel's timer interrupts the lcore 100 to 1000 times a second"))
-		doctor_ok(doctor, cpu_list_text(&workers, text), "isolated, without timer interrupts");
+	if (doctor_ignored_argument(doctor, NULL)) {
+		findings_ok(cpu_list_text(&workers, text), "not known: the check kernel has a finding");
+		return;
+	}
+	report_not_in(doctor, "isolated", not_isolated);
+	if (findings_none())
+		report_not_in(doctor, "nohz_full", timer);
+	if (findings_none())
+		findings_ok(cpu_list_text(&workers, text), "isolated, without timer interrupts");
 }
 
 /* Reads the governor of a CPU. Returns false if the host does not change the CPU's speed. */
@@ -141,9 +145,10 @@ static bool read_governor(const struct doctor *doctor, int cpu, char governor[HO
 	return host_line(host_path(&doctor->host, CPU_FOLDER "/cpu%d/cpufreq/scaling_governor", cpu), governor);
 }
 
-void doctor_governor(struct doctor *doctor)
+void doctor_governor(void *subject)
 {
-	char governor[HOST_LINE_MAX], other[HOST_LINE_MAX] = "", text[CPU_LIST_TEXT_MAX], list[FINDINGS_COMMAND_MAX] = "";
+	const struct doctor *doctor = subject;
+	char governor[HOST_LINE_MAX], other[HOST_LINE_MAX] = "", text[CPU_LIST_TEXT_MAX], list[LIST_MAX] = "";
 	cpu_set_t workers, slow;
 	bool known = false;
 
@@ -161,50 +166,41 @@ void doctor_governor(struct doctor *doctor)
 		snprintf(list + strlen(list), sizeof(list) - strlen(list), " %d", cpu);
 	}
 	if (CPU_COUNT(&slow))
-		findings_add(&doctor->findings, FINDINGS_WARN, cpu_list_text(&slow, text),
-			host_command("for cpu in%s; do echo performance > %s; done", list,
-				host_path(&doctor->host, CPU_FOLDER "/cpu$cpu/cpufreq/scaling_governor")),
-			"the governor is %s, so the CPU may be slow when a burst of packets arrives", other);
+		findings_add(&slow_governor, cpu_list_text(&slow, text), other, list,
+			host_path(&doctor->host, CPU_FOLDER "/cpu$cpu/cpufreq/scaling_governor"));
 	else
-		doctor_ok(doctor, cpu_list_text(&workers, text),
+		findings_ok(cpu_list_text(&workers, text), "%s",
 			known ? "the governor is performance"
 			      : "not needed: this host does not change the speed of its CPUs");
 }
 
-void doctor_numa(struct doctor *doctor)
+void doctor_numa(void *subject)
 {
+	const struct doctor *doctor = subject;
 	cpu_set_t workers, near, node_cpus, far;
 	char text[CPU_LIST_TEXT_MAX], nodes[CPU_LIST_TEXT_MAX];
 	bool known = false;
 
-	if (!doctor_has_pci(doctor)) {
-		doctor_not_needed(doctor, NO_PCI);
-		return;
-	}
 	CPU_ZERO(&near);
 	for (size_t i = 0; i < doctor->eal.port_count; i++) {
-		const struct eal_args_port *port = &doctor->eal.ports[i];
-		long node = -1;
+		long node = doctor_node(doctor, &doctor->eal.ports[i]);
 
-		if (!port->pci ||
-			!host_number(host_path(&doctor->host, "/sys/bus/pci/devices/%s/numa_node", port->name), &node) ||
-			node < 0 ||
-			!host_cpus(host_path(&doctor->host, NODE_FOLDER "/node%ld/cpulist", node), &node_cpus))
+		if (node < 0 || !host_cpus(host_path(&doctor->host, NODE_FOLDER "/node%ld/cpulist", node), &node_cpus))
 			continue;
 		CPU_OR(&near, &near, &node_cpus);
 		known = true;
 	}
 	if (!known) {
-		doctor_not_needed(doctor, "this host has one NUMA node, or does not tell that of its cards");
+		findings_ok("", "not needed: %s",
+			doctor_has_pci(doctor) ? "this host has one NUMA node, or does not tell that of its cards"
+					       : DOCTOR_NO_PCI);
 		return;
 	}
 	if (!find_workers(doctor, &workers))
 		return;
 	far = cpu_list_without(&workers, &near);
 	if (CPU_COUNT(&far))
-		findings_add(&doctor->findings, FINDINGS_WARN, cpu_list_text(&far, text), NULL,
-			"the CPU is on another NUMA node than the cards, so each packet crosses the link between the nodes: choose CPUs of %s with -l",
-			cpu_list_text(&near, nodes));
+		findings_add(&far_node, cpu_list_text(&far, text), cpu_list_text(&near, nodes));
 	else
-		doctor_ok(doctor, cpu_list_text(&workers, text), "on the NUMA node of the cards");
+		findings_ok(cpu_list_text(&workers, text), "on the NUMA node of the cards");
 }

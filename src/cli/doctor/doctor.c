@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/doctor/doctor.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,30 +10,28 @@
 #define MAX_NAMED 3 /* objects of one finding */
 
 /* In the order in which they are printed. docs/reference/doctor.md lists them, too. */
-static const struct {
-	const char *name;
-	void (*run)(struct doctor *doctor);
-} checks[] = {
-	{"privileges", doctor_privileges},
-	{"configuration", doctor_configuration},
-	{"table", doctor_table},
-	{"permissions", doctor_permissions},
-	{"units", doctor_units},
-	{"director", doctor_director},
-	{"versions", doctor_versions},
-	{"loaded", doctor_loaded},
-	{"kernel", doctor_kernel},
-	{"iommu", doctor_iommu},
-	{"ports", doctor_ports},
-	{"hugepages", doctor_hugepages},
-	{"cpus", doctor_cpus},
-	{"isolation", doctor_isolation},
-	{"governor", doctor_governor},
-	{"numa", doctor_numa},
-	{"mtu", doctor_mtu},
-	{"offloads", doctor_offloads},
-	{"next_hops", doctor_next_hops},
-	{"clock", doctor_clock},
+static const struct findings_check checks[] = {
+	{"privileges", doctor_privileges, NULL},
+	{"configuration", doctor_configuration, NULL},
+	{"table", doctor_table, NULL},
+	{"permissions", doctor_permissions, NULL},
+	{"units", doctor_units, NULL},
+	{"director", doctor_director, NULL},
+	{"versions", doctor_versions, NULL},
+	{"loaded", doctor_loaded, NULL},
+	{"kernel", doctor_kernel, NULL},
+	{"iommu", doctor_iommu, NULL},
+	{"ports", doctor_ports, NULL},
+	{"hugepages", doctor_hugepages, NULL},
+	{"cpus", doctor_cpus, NULL},
+	{"isolation", doctor_isolation, NULL},
+	{"governor", doctor_governor, NULL},
+	{"numa", doctor_numa, NULL},
+	{"mtu", doctor_mtu, NULL},
+	{"offloads", doctor_offloads, NULL},
+	{"next_hops", doctor_next_hops, NULL},
+	{"clock", doctor_clock, NULL},
+	{0},
 };
 
 enum { JSON = TELEMETRY_OPTIONS, ROOT, FLEET, HOSTS };
@@ -48,15 +45,6 @@ static const struct command_option options[] = {
 	{0},
 };
 
-void doctor_ok(struct doctor *doctor, const char *object, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	findings_vadd(&doctor->findings, FINDINGS_OK, object, NULL, format, args);
-	va_end(args);
-}
-
 void doctor_objects_add(struct doctor_objects *objects, const char *name)
 {
 	char *end = objects->text + objects->named;
@@ -68,27 +56,13 @@ void doctor_objects_add(struct doctor_objects *objects, const char *name)
 		snprintf(end, room, " and %u more", objects->count - MAX_NAMED);
 }
 
-void doctor_not_needed(struct doctor *doctor, const char *why)
-{
-	doctor_ok(doctor, "", "not needed: %s", why);
-}
-
 static int look(const struct command_args *args, const char *root)
 {
 	struct doctor doctor = {0};
-	int code = doctor_read(&doctor, args, root);
+	int code = FINDINGS_FAILED;
 
-	if (code == COMMAND_OK) {
-		findings_open(&doctor.findings);
-		for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
-			doctor.findings.check = checks[i].name;
-			checks[i].run(&doctor);
-		}
-		code = findings_print(&doctor.findings, "host", *root ? root : "this host", args->options[JSON]);
-		findings_close(&doctor.findings);
-	} else {
-		code = FINDINGS_FAILED;
-	}
+	if (doctor_read(&doctor, args, root) == COMMAND_OK)
+		code = findings_run(checks, &doctor, "host", *root ? root : "this host", args->options[JSON]);
 	doctor_free(&doctor);
 	return code;
 }

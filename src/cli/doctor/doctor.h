@@ -30,7 +30,6 @@ struct doctor_director {
 
 /* What the checks look at, read once before the first check. All paths begin with the root. */
 struct doctor {
-	struct findings findings;
 	struct host host;
 	bool is_copy; /* --root: an image or a copy, of which nothing runs */
 	bool root_user;
@@ -60,6 +59,12 @@ void doctor_free(struct doctor *doctor);
 /* Returns whether DPDK drives a card of this host, so that checks of IOMMU and CPUs apply. */
 bool doctor_has_pci(const struct doctor *doctor);
 
+/* Returns the path of a file about the card that is this port. */
+const char *doctor_pci(const struct doctor *doctor, const struct eal_args_port *port, const char *file);
+
+/* Returns the NUMA node of the port's card, or -1. */
+long doctor_node(const struct doctor *doctor, const struct eal_args_port *port);
+
 /* Returns the name of an argument for CPUs in the kernel's command line that the kernel does not use, or NULL. why: may
  * be NULL. */
 const char *doctor_ignored_argument(const struct doctor *doctor, const char **why);
@@ -75,41 +80,25 @@ struct doctor_objects {
 };
 void doctor_objects_add(struct doctor_objects *objects, const char *name);
 
-/* Add a finding of the level FINDINGS_OK; and one that says why the check does not apply. */
-void doctor_ok(struct doctor *doctor, const char *object, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void doctor_not_needed(struct doctor *doctor, const char *why);
-
 /* bifurcation.c: calls `each` with the NAME of each /etc/glb/bifurcate.d/NAME.conf; checks these files. */
-typedef void doctor_each_vf(struct doctor *doctor, const char *name);
-void doctor_vfs(struct doctor *doctor, doctor_each_vf *each);
-void doctor_vf_configurations(struct doctor *doctor);
-/* files.c */
-void doctor_privileges(struct doctor *doctor);
-void doctor_configuration(struct doctor *doctor);
-void doctor_table(struct doctor *doctor);
-void doctor_permissions(struct doctor *doctor);
-/* units.c */
-void doctor_units(struct doctor *doctor);
-/* running.c */
-void doctor_director(struct doctor *doctor);
-void doctor_versions(struct doctor *doctor);
-void doctor_loaded(struct doctor *doctor);
-/* ports.c */
-void doctor_kernel(struct doctor *doctor);
-void doctor_iommu(struct doctor *doctor);
-void doctor_ports(struct doctor *doctor);
-/* memory.c */
-void doctor_hugepages(struct doctor *doctor);
-/* cpus.c */
-void doctor_cpus(struct doctor *doctor);
-void doctor_isolation(struct doctor *doctor);
-void doctor_governor(struct doctor *doctor);
-void doctor_numa(struct doctor *doctor);
-/* network.c */
-void doctor_mtu(struct doctor *doctor);
-void doctor_offloads(struct doctor *doctor);
-void doctor_next_hops(struct doctor *doctor);
-/* clock.c */
-void doctor_clock(struct doctor *doctor);
+typedef void doctor_each_vf(const struct doctor *doctor, const char *name);
+void doctor_vfs(const struct doctor *doctor, doctor_each_vf *each);
+void doctor_vf_configurations(const struct doctor *doctor);
+
+/* Reasons of texts that begin with "not needed: " or "not known: ". */
+#define DOCTOR_NO_PCI      "no PCI port"
+#define DOCTOR_UNREADABLE  "director.conf or the table cannot be read"
+#define DOCTOR_NOT_RUNNING "no director runs"
+#define DOCTOR_COPY        "nothing runs in a copy of a host"
+
+/* The checks. Their subject is a struct doctor. */
+findings_look doctor_privileges, doctor_configuration, doctor_table, doctor_permissions; /* files.c */
+findings_look doctor_units; /* units.c */
+findings_look doctor_director, doctor_versions, doctor_loaded; /* running.c */
+findings_look doctor_kernel, doctor_iommu, doctor_ports; /* ports.c */
+findings_look doctor_hugepages; /* memory.c */
+findings_look doctor_cpus, doctor_isolation, doctor_governor, doctor_numa; /* cpus.c */
+findings_look doctor_mtu, doctor_offloads, doctor_next_hops; /* network.c */
+findings_look doctor_clock; /* clock.c */
 
 #endif

@@ -15,74 +15,68 @@
 #include "program/installed.h"
 #include "table/file/table_load.h"
 
-void doctor_privileges(struct doctor *doctor)
+#define OLD_TABLE_TEXT "it was built from another version of {1}, so edits of that file do not reach the director"
+#define CHECK          "glb-director-cli check {0}"
+#define BUILD          "glb-director-cli build-config {1} {0}"
+#define MISSING_TEXT   "there is no {2}, so the director does not start"
+
+static const struct finding unprivileged = {FINDINGS_WARN, NULL,
+	"this process is not root, so it may see neither the running director nor files that only root may read: run glb-director-cli doctor as root"};
+static const struct finding missing = {FINDINGS_FAIL, "glb-director-cli new --dir /etc/glb", MISSING_TEXT};
+static const struct finding not_built = {FINDINGS_FAIL, BUILD, MISSING_TEXT};
+static const struct finding healthcheck_errors = {FINDINGS_FAIL, CHECK,
+	"it has errors, so glb-healthcheck does not start, and proxies that fail stay in the table"};
+static const struct finding no_port = {FINDINGS_FAIL, NULL,
+	"GLB_DIRECTOR_EAL_ARGS names no port, and no card is bound to vfio-pci, so the director does not start: name one with -a or --vdev"};
+static const struct finding no_tables = {
+	FINDINGS_FAIL, NULL, "it has no tables, so the director forwards nothing: put the right table in its place"};
+static const struct finding old_table = {FINDINGS_WARN, BUILD, OLD_TABLE_TEXT};
+static const struct finding old_table_of_daemon = {FINDINGS_WARN, "systemctl restart glb-healthcheck", OLD_TABLE_TEXT};
+static const struct finding writable = {
+	FINDINGS_FAIL, "chmod o-w {0}", "every user of this host can change it, and so send clients' packets anywhere"};
+static const struct finding unreadable = {FINDINGS_FAIL, "chgrp root {0} && chmod g+r {0}",
+	"the unit of the director may not read it, because its root has no CAP_DAC_OVERRIDE, so the director does not start or reload"};
+static const struct finding readable = {FINDINGS_WARN, "chmod o-rwx {0}",
+	"every user of this host can read its hash keys, and choose packets that all go to one proxy"};
+
+void doctor_privileges(void *subject)
 {
+	const struct doctor *doctor = subject;
+
 	if (doctor->root_user)
-		doctor_ok(doctor, "", "this process is root, so it sees everything that it checks");
+		findings_ok("", "this process is root, so it sees everything that it checks");
 	else
-		findings_add(&doctor->findings, FINDINGS_WARN, "", NULL,
-			"this process is not root, so it may see neither the running director nor files that only root may read: run glb-director-cli doctor as root");
+		findings_add(&unprivileged, "");
 }
 
-/* Adds the first faults of a list. */
-static void report_faults(
-	struct doctor *doctor, const struct faults *faults, enum findings_level level, const char *path, bool warnings)
-{
-	const char *command;
-
-	command = host_command("glb-director-cli check %s", path);
-	for (size_t i = 0; i < faults->count; i++) {
-		const char *text = faults->items[i].text;
-		size_t size = strlen(path);
-
-		if (faults->items[i].warning != warnings)
-			continue;
-		if (strncmp(text, path, size) == 0 && text[size] == ':')
-			text += size + 1 + (text[size + 1] == ' ');
-		findings_add(&doctor->findings, level, path, level == FINDINGS_FAIL ? command : NULL, "%s", text);
-	}
-}
-
-/* Reports a file that cannot be used. what: "director.conf", mend: the command that makes it if it is missing. */
-static void report_unusable(struct doctor *doctor, int error, const struct faults *faults, const char *path,
-	const char *what, const char *mend)
+/* Reports a file that cannot be used. what: "director.conf"; source: the file from which it can be built, or NULL. */
+static void report_unusable(int error, const struct faults *faults, const char *what, const char *source)
 {
 	if (error == -ENOENT)
-		findings_add(&doctor->findings, FINDINGS_FAIL, path, mend,
-			"there is no %s, so the director does not start", what);
+		findings_add(source ? &not_built : &missing, faults->file, source ? source : "", what);
 	else if (error == -EACCES || error == -EPERM)
-		doctor_ok(doctor, path, "not known: this user may not read it");
+		findings_ok(faults->file, "not known: this user may not read it");
 	else
-		report_faults(doctor, faults, FINDINGS_FAIL, path, false);
+		findings_add_faults(faults, FAULTS_ERRORS, CHECK);
 }
 
-/* Adds a finding if healthcheck.conf is there and has errors. */
-static void report_healthcheck(struct doctor *doctor)
+void doctor_configuration(void *subject)
 {
-	const char *path = host_path(&doctor->host, "%s", INSTALLED_HEALTHCHECK_CONF);
+	const struct doctor *doctor = subject;
+	const char *healthcheck = host_path(&doctor->host, "%s", INSTALLED_HEALTHCHECK_CONF);
 
-	if (!doctor->healthcheck.src && access(path, R_OK) == 0)
-		findings_add(&doctor->findings, FINDINGS_FAIL, path, host_command("glb-director-cli check %s", path),
-			"it has errors, so glb-healthcheck does not start, and proxies that fail stay in the table");
-}
-
-void doctor_configuration(struct doctor *doctor)
-{
-	unsigned before = doctor->findings.counts[FINDINGS_WARN];
-
-	report_healthcheck(doctor);
+	if (!doctor->healthcheck.src && access(healthcheck, R_OK) == 0)
+		findings_add(&healthcheck_errors, healthcheck);
 	doctor_vf_configurations(doctor);
 	if (doctor->conf_error) {
-		report_unusable(doctor, doctor->conf_error, &doctor->conf_faults, doctor->conf_path, "director.conf",
-			"glb-director-cli new --dir /etc/glb");
+		report_unusable(doctor->conf_error, &doctor->conf_faults, "director.conf", NULL);
 		return;
 	}
-	report_faults(doctor, &doctor->conf_faults, FINDINGS_WARN, doctor->conf_path, true);
+	findings_add_faults(&doctor->conf_faults, FAULTS_WARNINGS, NULL);
 	if (!doctor->running && !doctor->eal.port_count)
-		findings_add(&doctor->findings, FINDINGS_FAIL, doctor->environment_path, NULL,
-			"GLB_DIRECTOR_EAL_ARGS names no port, and no card is bound to vfio-pci, so the director does not start: name one with -a or --vdev");
-	else if (doctor->findings.counts[FINDINGS_WARN] == before)
-		doctor_ok(doctor, doctor->conf_path, "valid");
+		findings_add(&no_port, doctor->environment_path);
+	else if (!doctor->conf_faults.count)
+		findings_ok(doctor->conf_path, "valid");
 }
 
 /* Compares what people write in tables. with_health: also the health of backends. The order of backends counts. */
@@ -127,57 +121,44 @@ static bool is_built_from(const struct doctor *doctor, const struct table_set *s
 	return true;
 }
 
-/* Adds a finding if the binary table does not have what is in its source. Returns whether it did. */
-static bool report_old_table(struct doctor *doctor)
+/* Adds a finding if the binary table does not have what is in its source. */
+static void report_old_table(const struct doctor *doctor)
 {
 	struct faults faults = {.file = doctor->source_path};
 	struct table_set source = {0};
-	const char *command;
-	bool reported = false;
-	int error = 0;
+	int error;
 
 	if (!doctor->table_version || !host_exists(doctor->source_path))
-		return false;
+		return;
 	error = table_load_json(doctor->source_path, &source, &faults);
-	if (error == -EINVAL) {
-		report_faults(doctor, &faults, FINDINGS_FAIL, doctor->source_path, false);
-		reported = true;
-	} else if (!error && !is_built_from(doctor, &source)) {
-		if (has_daemon(doctor))
-			command = host_command("systemctl restart glb-healthcheck");
-		else
-			command = host_command(
-				"glb-director-cli build-config %s %s", doctor->source_path, doctor->table_path);
-		findings_add(&doctor->findings, FINDINGS_WARN, doctor->table_path, command,
-			"it was built from another version of %s, so edits of that file do not reach the director",
+	if (error == -EINVAL)
+		findings_add_faults(&faults, FAULTS_ERRORS, CHECK);
+	else if (!error && !is_built_from(doctor, &source))
+		findings_add(has_daemon(doctor) ? &old_table_of_daemon : &old_table, doctor->table_path,
 			doctor->source_path);
-		reported = true;
-	}
 	table_set_free(&source);
 	faults_clear(&faults);
-	return reported;
 }
 
-void doctor_table(struct doctor *doctor)
+void doctor_table(void *subject)
 {
-	const char *command;
-	bool has_source = host_exists(doctor->source_path);
+	const struct doctor *doctor = subject;
+	const uint32_t count = doctor->table.count;
 
-	command = host_command("glb-director-cli build-config %s %s", doctor->source_path, doctor->table_path);
 	if (doctor->table_error) {
-		report_unusable(doctor, doctor->table_error, &doctor->table_faults, doctor->table_path,
-			"forwarding table", has_source ? command : "glb-director-cli new --dir /etc/glb");
+		report_unusable(doctor->table_error, &doctor->table_faults, "forwarding table",
+			host_exists(doctor->source_path) ? doctor->source_path : NULL);
 		return;
 	}
-	if (!doctor->table.count)
-		findings_add(&doctor->findings, FINDINGS_FAIL, doctor->table_path, NULL,
-			"it has no tables, so the director forwards nothing: put the right table in its place");
-	else if (!report_old_table(doctor) && doctor->table_version)
-		doctor_ok(doctor, doctor->table_path, "valid binary table of version %u, with %u table%s",
-			doctor->table_version, doctor->table.count, text_plural(doctor->table.count));
-	else if (!doctor->table_version)
-		doctor_ok(doctor, doctor->table_path, "valid JSON table, with %u table%s", doctor->table.count,
-			text_plural(doctor->table.count));
+	if (count)
+		report_old_table(doctor);
+	else
+		findings_add(&no_tables, doctor->table_path);
+	if (findings_none() && doctor->table_version)
+		findings_ok(doctor->table_path, "valid binary table of version %u, with %u table%s",
+			doctor->table_version, count, text_plural(count));
+	else if (findings_none())
+		findings_ok(doctor->table_path, "valid JSON table, with %u table%s", count, text_plural(count));
 }
 
 /* A file whose rights are checked. */
@@ -186,63 +167,44 @@ struct secret {
 	bool has_keys, unit_reads;
 };
 
-static bool report_writable(struct doctor *doctor, const char *path, mode_t mode)
+static void report_writable(const char *path, mode_t mode)
 {
-	const char *command;
-
-	if (!(mode & S_IWOTH) || (S_ISDIR(mode) && mode & S_ISVTX))
-		return false;
-	command = host_command("chmod o-w %s", path);
-	findings_add(&doctor->findings, FINDINGS_FAIL, path, command,
-		"every user of this host can change it, and so send clients' packets anywhere");
-	return true;
+	if (mode & S_IWOTH && !(S_ISDIR(mode) && mode & S_ISVTX))
+		findings_add(&writable, path);
 }
 
-/* The unit is root without CAP_DAC_OVERRIDE, so root needs the rights that others need. */
-static bool report_unreadable(struct doctor *doctor, const char *path, const struct stat *file)
-{
-	mode_t needed = file->st_uid == 0 ? S_IRUSR : file->st_gid == 0 ? S_IRGRP : S_IROTH;
-	const char *command;
-
-	if (!doctor->root_user || file->st_mode & needed)
-		return false;
-	command = host_command("chgrp root %s && chmod g+r %s", path, path);
-	findings_add(&doctor->findings, FINDINGS_FAIL, path, command,
-		"the unit of the director may not read it, because its root has no CAP_DAC_OVERRIDE, so the director does not start or reload");
-	return true;
-}
-
-/* Returns whether a finding was added. Counts the files that are there, and those with keys. */
-static bool report_rights(struct doctor *doctor, const struct secret *secret, unsigned *files, unsigned *with_keys)
+/* Counts the files that are there, and those with keys. */
+static void report_rights(const struct doctor *doctor, const struct secret *secret, unsigned *files, unsigned *with_keys)
 {
 	char path[PATH_MAX];
 	const char *folder;
 	struct stat file, parent;
-	bool reported;
+	mode_t needed;
 
 	if (stat(secret->path, &file) != 0)
-		return false;
+		return;
 	++*files;
 	*with_keys += secret->has_keys;
 	snprintf(path, sizeof(path), "%s", secret->path);
 	folder = dirname(path);
-	reported = stat(folder, &parent) == 0 && report_writable(doctor, folder, parent.st_mode);
-	reported |= report_writable(doctor, secret->path, file.st_mode);
-	if (secret->has_keys && file.st_mode & S_IROTH) {
-		findings_add(&doctor->findings, FINDINGS_WARN, secret->path, host_command("chmod o-rwx %s", secret->path),
-			"every user of this host can read its hash keys, and choose packets that all go to one proxy");
-		reported = true;
-	}
-	return (secret->unit_reads && report_unreadable(doctor, secret->path, &file)) || reported;
+	if (stat(folder, &parent) == 0)
+		report_writable(folder, parent.st_mode);
+	report_writable(secret->path, file.st_mode);
+	if (secret->has_keys && file.st_mode & S_IROTH)
+		findings_add(&readable, secret->path);
+	/* The unit is root without CAP_DAC_OVERRIDE, so root needs the rights that others need. */
+	needed = file.st_uid == 0 ? S_IRUSR : file.st_gid == 0 ? S_IRGRP : S_IROTH;
+	if (secret->unit_reads && doctor->root_user && !(file.st_mode & needed))
+		findings_add(&unreadable, secret->path);
 }
 
-void doctor_permissions(struct doctor *doctor)
+void doctor_permissions(void *subject)
 {
+	const struct doctor *doctor = subject;
 	const struct healthcheck_files *files = &doctor->healthcheck;
 	char *dst = files->dst ? strdup(host_path(&doctor->host, "%s", files->dst)) : NULL;
-	unsigned found = 0, with_keys = 0;
+	unsigned files_found = 0, with_keys = 0;
 	char *earlier = NULL;
-	bool reported = false;
 
 	if (asprintf(&earlier, "%s~", doctor->source_path) < 0)
 		earlier = NULL;
@@ -256,11 +218,11 @@ void doctor_permissions(struct doctor *doctor)
 	};
 
 	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++)
-		reported |= report_rights(doctor, &secrets[i], &found, &with_keys);
-	if (!found)
-		doctor_ok(doctor, "", "not known: the director's files are not there, or this user may not see them");
-	else if (!reported)
-		doctor_ok(doctor, "", "other users %s",
+		report_rights(doctor, &secrets[i], &files_found, &with_keys);
+	if (!files_found)
+		findings_ok("", "not known: the director's files are not there, or this user may not see them");
+	else if (findings_none())
+		findings_ok("", "other users %s",
 			with_keys ? "can neither change the files nor read the hash keys"
 				  : "cannot change the files; there is no table, or this user may not see it");
 	free(dst);

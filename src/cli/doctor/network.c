@@ -12,15 +12,29 @@
 #include "common/text.h"
 #include "gue/gue_wire.h"
 
-#define FIXED_GATEWAY "outbound_gateway_mac is a fixed address"
+#define FIXED_GATEWAY "not needed: outbound_gateway_mac is a fixed address"
+#define NO_PROXY      "not needed: no table has a proxy"
 #define CLIENT_MTU    1500 /* bytes, the largest packet of most clients */
+
+static const struct finding small_mtu = {FINDINGS_FAIL, "ip link set dev {0} mtu {2}",
+	"its MTU of {1} is less than outbound_mtu ({2}), so packets of large uploads are lost"};
+static const struct finding no_room = {FINDINGS_WARN, NULL,
+	"packets of {1} bytes need {2} with their outer headers, and outbound_mtu is {3}, so large uploads can hang: raise the MTU of the network and outbound_mtu, or set send_icmp_too_big = true and advmss on the proxies"};
+static const struct finding merges = {FINDINGS_WARN, "ethtool -K {0}{2}{3}",
+	"{1} merges packets before the director gets them, and the merged ones are too big to forward (drop_too_big, drop_truncated)"};
+static const struct finding no_next_hop = {FINDINGS_FAIL, NULL,
+	"{1} of {2} proxies have no reachable next hop, so their packets are dropped: glb-director-cli next-hops names them and the reasons"};
+static const struct finding next_hop_lost = {FINDINGS_WARN, NULL,
+	"{1} of {2} next hops do not reply, so the others carry their packets: glb-director-cli next-hops names them"};
+static const struct finding no_route = {FINDINGS_FAIL, NULL,
+	"the kernel has no route to this proxy{1}, so its packets are dropped: add one (ip route), or see the routing daemon"};
 
 /* Writes the kernel's interface whose MTU limits the port: itself, or the PF of a VF. Returns false if there
  * is none. */
 static bool limiting_interface(const struct doctor *doctor, const struct eal_args_port *port, char name[HOST_ENTRY_MAX])
 {
 	if (port->pci)
-		return host_first(host_path(&doctor->host, "/sys/bus/pci/devices/%s/physfn/net", port->name), name);
+		return host_first(doctor_pci(doctor, port, "physfn/net"), name);
 	snprintf(name, HOST_ENTRY_MAX, "%s", port->interface);
 	return *name;
 }
@@ -36,21 +50,16 @@ static bool is_limited_before(const struct doctor *doctor, size_t index, const c
 	return false;
 }
 
-/* Returns whether a finding was added. */
-static bool report_port_mtu(struct doctor *doctor, size_t index)
+static void report_port_mtu(const struct doctor *doctor, size_t index)
 {
 	uint16_t wanted = doctor->conf.steering.outbound_mtu;
 	struct interface interface;
 	char name[HOST_ENTRY_MAX];
 
-	if (!limiting_interface(doctor, &doctor->eal.ports[index], name) ||
-		!interface_read(&doctor->host, name, &interface) || interface.mtu >= wanted ||
-		is_limited_before(doctor, index, name))
-		return false;
-	findings_add(&doctor->findings, FINDINGS_FAIL, name, host_command("ip link set dev %s mtu %u", name, wanted),
-		"its MTU of %u is less than outbound_mtu (%u), so packets of large uploads are lost", interface.mtu,
-		wanted);
-	return true;
+	if (limiting_interface(doctor, &doctor->eal.ports[index], name) &&
+		interface_read(&doctor->host, name, &interface) && interface.mtu < wanted &&
+		!is_limited_before(doctor, index, name))
+		findings_add(&small_mtu, name, findings_value("%u", interface.mtu), findings_value("%u", wanted));
 }
 
 /* Returns the size of the largest packet of most clients with the outer headers of the table. */
@@ -61,8 +70,8 @@ static unsigned needed_mtu(const struct doctor *doctor, uint32_t index)
 	return CLIENT_MTU + GUE_OUTER_SIZE(hops - 1);
 }
 
-/* Adds one finding for all tables that need this MTU, if this is the first of them. Returns whether it did. */
-static bool report_overhead(struct doctor *doctor, uint32_t first)
+/* Adds one finding for all tables that need this MTU, if this is the first of them. */
+static void report_overhead(const struct doctor *doctor, uint32_t first)
 {
 	const struct steering_config *steering = &doctor->conf.steering;
 	unsigned needed = needed_mtu(doctor, first);
@@ -70,63 +79,56 @@ static bool report_overhead(struct doctor *doctor, uint32_t first)
 	char label[16];
 
 	if (steering->outbound_mtu >= needed || steering->send_too_big)
-		return false;
+		return;
 	for (uint32_t i = 0; i < doctor->table.count; i++) {
 		if (needed_mtu(doctor, i) != needed)
 			continue;
 		if (i < first)
-			return false;
+			return;
 		doctor_objects_add(&tables, table_label(&doctor->table, i, label));
 	}
-	findings_add(&doctor->findings, FINDINGS_WARN, tables.text, NULL,
-		"packets of %u bytes need %u with their outer headers, and outbound_mtu is %u, so large uploads can hang: raise the MTU of the network and outbound_mtu, or set send_icmp_too_big = true and advmss on the proxies",
-		CLIENT_MTU, needed, steering->outbound_mtu);
-	return true;
+	findings_add(&no_room, tables.text, findings_value("%d", CLIENT_MTU), findings_value("%u", needed),
+		findings_value("%u", steering->outbound_mtu));
 }
 
-void doctor_mtu(struct doctor *doctor)
+void doctor_mtu(void *subject)
 {
-	bool reported = false;
+	const struct doctor *doctor = subject;
+	const struct steering_config *steering = &doctor->conf.steering;
 
 	if (doctor->conf_error) {
-		doctor_ok(doctor, "", "not known: director.conf cannot be read");
+		findings_ok("", "not known: director.conf cannot be read");
 		return;
 	}
 	for (size_t i = 0; i < doctor->eal.port_count; i++)
-		reported |= report_port_mtu(doctor, i);
+		report_port_mtu(doctor, i);
 	for (uint32_t i = 0; i < doctor->table.count; i++)
-		reported |= report_overhead(doctor, i);
-	if (reported)
+		report_overhead(doctor, i);
+	if (!findings_none())
 		return;
-	if (doctor->table_error && !doctor->conf.steering.send_too_big)
-		doctor_ok(doctor, "",
+	if (doctor->table_error && !steering->send_too_big)
+		findings_ok("",
 			"not known: outbound_mtu is %u, and the table that needs room for outer headers cannot be read",
-			doctor->conf.steering.outbound_mtu);
+			steering->outbound_mtu);
 	else
-		doctor_ok(doctor, "", "outbound_mtu is %u%s", doctor->conf.steering.outbound_mtu,
-			doctor->conf.steering.send_too_big ? ", and clients that send more get a too-big reply" : "");
+		findings_ok("", "outbound_mtu is %u%s", steering->outbound_mtu,
+			steering->send_too_big ? ", and clients that send more get a too-big reply" : "");
 }
 
-/* Returns whether a finding was added. */
-static bool report_merging(struct doctor *doctor, const struct eal_args_port *port)
+static void report_merging(const struct eal_args_port *port)
 {
 	struct interface_merging merging = interface_merges(port->interface);
 	/* AF_XDP gets packets before GRO. */
 	bool lro = merging.lro, gro = strncmp(port->name, "net_af_packet", 13) == 0 && merging.gro;
-	const char *command;
 
-	if (!lro && !gro)
-		return false;
-	command = host_command("ethtool -K %s%s%s", port->interface, lro ? " lro off" : "", gro ? " gro off" : "");
-	findings_add(&doctor->findings, FINDINGS_WARN, port->interface, command,
-		"%s merges packets before the director gets them, and the merged ones are too big to forward (drop_too_big, drop_truncated)",
-		lro ? "LRO" : "GRO");
-	return true;
+	if (lro || gro)
+		findings_add(&merges, port->interface, lro ? "LRO" : "GRO", lro ? " lro off" : "", gro ? " gro off" : "");
 }
 
-void doctor_offloads(struct doctor *doctor)
+void doctor_offloads(void *subject)
 {
-	bool reported = false, has_interface = false, missing = false;
+	const struct doctor *doctor = subject;
+	bool has_interface = false, missing = false;
 	struct interface interface;
 
 	for (size_t i = 0; i < doctor->eal.port_count && !doctor->is_copy; i++) {
@@ -136,47 +138,45 @@ void doctor_offloads(struct doctor *doctor)
 			continue;
 		has_interface = true;
 		missing |= !interface_read(&doctor->host, port->interface, &interface);
-		reported |= report_merging(doctor, port);
+		report_merging(port);
 	}
 	if (doctor->is_copy)
-		doctor_not_needed(doctor, "a copy of a host has no offloads");
+		findings_ok("", "not needed: a copy of a host has no offloads");
 	else if (!has_interface)
-		doctor_not_needed(doctor, "the director sets the offloads of its cards");
-	else if (!reported)
-		doctor_ok(doctor, "", missing ? "not known: an interface is missing" : "no interface merges packets");
+		findings_ok("", "not needed: the director sets the offloads of its cards");
+	else if (findings_none())
+		findings_ok("", missing ? "not known: an interface is missing" : "no interface merges packets");
 }
 
-static void check_live_next_hops(struct doctor *doctor)
+static const char *count_of(const json_t *set, const char *key)
 {
+	return findings_value("%" JSON_INTEGER_FORMAT, snapshot_number(set, key));
+}
+
+static void check_live_next_hops(const struct doctor *doctor)
+{
+	json_t *sets = json_object_get(doctor->director.next_hops, "sets"), *set;
 	json_int_t proxies = 0;
-	bool reported = false;
 	const char *key;
-	json_t *set;
 
-	json_object_foreach(json_object_get(doctor->director.next_hops, "sets"), key, set)
+	json_object_foreach(sets, key, set)
 	{
-		json_int_t without = snapshot_number(set, "without_count"),
-			   unreachable = snapshot_number(set, "unreachable");
-
 		proxies += snapshot_number(set, "backend_count");
-		reported |= without || unreachable;
-		if (without)
-			findings_add(&doctor->findings, FINDINGS_FAIL, snapshot_text(set, "port"), NULL,
-				"%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
-				" proxies have no reachable next hop, so their packets are dropped: glb-director-cli next-hops names them and the reasons",
-				without, snapshot_number(set, "backend_count"));
-		else if (unreachable)
-			findings_add(&doctor->findings, FINDINGS_WARN, snapshot_text(set, "port"), NULL,
-				"%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
-				" next hops do not reply, so the others carry their packets: glb-director-cli next-hops names them",
-				unreachable, snapshot_number(set, "next_hop_count"));
+		if (snapshot_number(set, "without_count"))
+			findings_add(&no_next_hop, snapshot_text(set, "port"), count_of(set, "without_count"),
+				count_of(set, "backend_count"));
+		else if (snapshot_number(set, "unreachable"))
+			findings_add(&next_hop_lost, snapshot_text(set, "port"), count_of(set, "unreachable"),
+				count_of(set, "next_hop_count"));
 	}
-	if (!reported && !json_object_size(json_object_get(doctor->director.next_hops, "sets")))
-		doctor_ok(doctor, "", "not known: the director does not tell its next hops");
-	else if (!reported && doctor->conf_error == 0 && !doctor->conf.gateway_auto)
-		doctor_not_needed(doctor, FIXED_GATEWAY);
-	else if (!reported)
-		doctor_ok(doctor, "", proxies ? "every proxy has a next hop" : "not needed: no table has a proxy");
+	if (!findings_none())
+		return;
+	if (!json_object_size(sets))
+		findings_ok("", "not known: the director does not tell its next hops");
+	else if (doctor->conf_error == 0 && !doctor->conf.gateway_auto)
+		findings_ok("", FIXED_GATEWAY);
+	else
+		findings_ok("", proxies ? "every proxy has a next hop" : NO_PROXY);
 }
 
 /* The kernel's main table. Addresses are in network order. */
@@ -244,11 +244,12 @@ static const struct table_backend *without_route(
 	return NULL;
 }
 
-static void check_routes(struct doctor *doctor)
+static void check_routes(const struct doctor *doctor)
 {
 	const struct table_backend *first = NULL;
 	struct kernel_routes routes = {0};
-	char text[NETADDR_TEXT_MAX], others[64] = "";
+	char text[NETADDR_TEXT_MAX];
+	const char *others = "";
 	uint32_t tables = 0;
 	uint64_t proxies = 0;
 
@@ -260,38 +261,28 @@ static void check_routes(struct doctor *doctor)
 		first = first ? first : backend;
 	}
 	free(routes.items);
-	if (!first) {
-		doctor_ok(doctor, "",
-			proxies ? "the kernel has a route to every proxy" : "not needed: no table has a proxy");
-		return;
-	}
 	if (tables > 1)
-		snprintf(others, sizeof(others), ", nor to a proxy of %u other table%s", tables - 1,
-			text_plural(tables - 1));
-	findings_add(&doctor->findings, FINDINGS_FAIL, netaddr_format(&first->addr, text), NULL,
-		"the kernel has no route to this proxy%s, so its packets are dropped: add one (ip route), or see the routing daemon",
-		others);
+		others = findings_value(", nor to a proxy of %u other table%s", tables - 1, text_plural(tables - 1));
+	if (first)
+		findings_add(&no_route, netaddr_format(&first->addr, text), others);
+	else
+		findings_ok("", proxies ? "the kernel has a route to every proxy" : NO_PROXY);
 }
 
-void doctor_next_hops(struct doctor *doctor)
+void doctor_next_hops(void *subject)
 {
-	if (doctor->running) {
+	const struct doctor *doctor = subject;
+
+	if (doctor->running)
 		check_live_next_hops(doctor);
-		return;
-	}
-	if (doctor->conf_error || doctor->table_error || *doctor->conf.outbound_vrf) {
-		doctor_ok(doctor, "", "not known: %s",
-			doctor->conf_error || doctor->table_error ? "director.conf or the table cannot be read"
-								  : "the routes are in a VRF, and no director runs");
-		return;
-	}
-	if (!doctor->conf.gateway_auto) {
-		doctor_not_needed(doctor, FIXED_GATEWAY);
-		return;
-	}
-	if (!host_exists(host_path(&doctor->host, "/proc/net/route"))) {
-		doctor_ok(doctor, "", "not known: there is no /proc/net/route");
-		return;
-	}
-	check_routes(doctor);
+	else if (doctor->conf_error || doctor->table_error)
+		findings_ok("", "not known: " DOCTOR_UNREADABLE);
+	else if (*doctor->conf.outbound_vrf)
+		findings_ok("", "not known: the routes are in a VRF, and no director runs");
+	else if (!doctor->conf.gateway_auto)
+		findings_ok("", FIXED_GATEWAY);
+	else if (!host_exists(host_path(&doctor->host, "/proc/net/route")))
+		findings_ok("", "not known: there is no /proc/net/route");
+	else
+		check_routes(doctor);
 }

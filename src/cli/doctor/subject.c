@@ -246,6 +246,18 @@ void doctor_free(struct doctor *doctor)
 	healthcheck_files_free(&doctor->healthcheck);
 }
 
+const char *doctor_pci(const struct doctor *doctor, const struct eal_args_port *port, const char *file)
+{
+	return host_path(&doctor->host, "/sys/bus/pci/devices/%s/%s", port->name, file);
+}
+
+long doctor_node(const struct doctor *doctor, const struct eal_args_port *port)
+{
+	long node = -1;
+
+	return port->pci && host_number(doctor_pci(doctor, port, "numa_node"), &node) ? node : -1;
+}
+
 bool doctor_has_pci(const struct doctor *doctor)
 {
 	for (size_t i = 0; i < doctor->eal.port_count; i++)

@@ -26,6 +26,20 @@ static const struct unit units[] = {
 	{"glb-announce.service", INSTALLED_ANNOUNCE_CONF, "the VIPs of this director are not announced", false},
 };
 
+static const struct finding disabled = {
+	FINDINGS_WARN, "systemctl{2} enable{3} {0}", "it is not enabled, so it does not start with this host, and {1}"};
+static const struct finding failed = {
+	FINDINGS_FAIL, "systemctl restart {0}", "it failed ({2}), so {1}: journalctl -u {0} -n 50 has the reason"};
+static const struct finding inactive = {FINDINGS_FAIL, "systemctl restart {0}", "it does not run, so {1}"};
+static const struct finding stale = {FINDINGS_WARN, "systemctl daemon-reload",
+	"its file was changed after systemd read it, so the next start would use the old one"};
+static const struct finding restarted = {FINDINGS_WARN, NULL,
+	"systemd had to restart it {1} times, and each end loses packets or checks: journalctl -u {0} has the reasons"};
+static const struct finding masked = {
+	FINDINGS_WARN, "systemctl unmask {0}", "it is masked, so it does not start with this host, and {1}"};
+static const struct finding not_loaded = {FINDINGS_FAIL, NULL,
+	"systemd cannot load its file ({2}), so {1} at the next start: systemctl status {0} has the reason"};
+
 /* Cuts the value of a line "KEY=VALUE" in what `systemctl show` prints for a unit. "": there is none. */
 static const char *value_of(const char *block, const char *key, char value[HOST_ENTRY_MAX])
 {
@@ -45,64 +59,46 @@ static bool is_wanted(const struct doctor *doctor, const struct unit *unit)
 	       (strcmp(unit->configuration, INSTALLED_HEALTHCHECK_CONF) != 0 || host_exists(doctor->source_path));
 }
 
-static void report_disabled(struct doctor *doctor, const struct unit *unit)
+static void report_disabled(const struct doctor *doctor, const struct unit *unit)
 {
-	const char *command;
+	const char *root = doctor->is_copy ? findings_value(" --root=%s", doctor->host.root) : "";
 
-	command = host_command("systemctl%s%s enable%s %s", doctor->is_copy ? " --root=" : "", doctor->host.root,
-		doctor->is_copy ? "" : " --now", unit->name);
-	findings_add(&doctor->findings, FINDINGS_WARN, unit->name, command,
-		"it is not enabled, so it does not start with this host, and %s", unit->without);
+	findings_add(&disabled, unit->name, unit->without, root, doctor->is_copy ? "" : " --now");
 }
 
-static void report_state(struct doctor *doctor, const struct unit *unit, const char *block)
+static void report_state(const struct doctor *doctor, const struct unit *unit, const char *block)
 {
-	char active[HOST_ENTRY_MAX], result[HOST_ENTRY_MAX], file[HOST_ENTRY_MAX], restarts[HOST_ENTRY_MAX];
-	char reload[HOST_ENTRY_MAX];
-	const char *command;
+	char active[HOST_ENTRY_MAX], file[HOST_ENTRY_MAX], restarts[HOST_ENTRY_MAX], value[HOST_ENTRY_MAX];
 
 	value_of(block, "ActiveState", active);
 	value_of(block, "UnitFileState", file);
-	command = host_command("systemctl restart %s", unit->name);
 	if (strcmp(active, "failed") == 0)
-		findings_add(&doctor->findings, FINDINGS_FAIL, unit->name, command,
-			"it failed (%s), so %s: journalctl -u %s -n 50 has the reason",
-			value_of(block, "Result", result), unit->without, unit->name);
+		findings_add(&failed, unit->name, unit->without, value_of(block, "Result", value));
 	else if (strcmp(file, "disabled") == 0)
 		report_disabled(doctor, unit);
 	else if (strcmp(active, "inactive") == 0 && !unit->ends)
-		findings_add(
-			&doctor->findings, FINDINGS_FAIL, unit->name, command, "it does not run, so %s", unit->without);
-	else if (strcmp(value_of(block, "NeedDaemonReload", reload), "yes") == 0)
-		findings_add(&doctor->findings, FINDINGS_WARN, unit->name, "systemctl daemon-reload",
-			"its file was changed after systemd read it, so the next start would use the old one");
+		findings_add(&inactive, unit->name, unit->without);
+	else if (strcmp(value_of(block, "NeedDaemonReload", value), "yes") == 0)
+		findings_add(&stale, unit->name);
 	else if (atoi(value_of(block, "NRestarts", restarts)) >= MANY_RESTARTS)
-		findings_add(&doctor->findings, FINDINGS_WARN, unit->name, NULL,
-			"systemd had to restart it %s times, and each end loses packets or checks: journalctl -u %s has the reasons",
-			restarts, unit->name);
+		findings_add(&restarted, unit->name, restarts);
 	else
-		doctor_ok(doctor, unit->name, "%s, %s", file, active);
+		findings_ok(unit->name, "%s, %s", file, active);
 }
 
 /* Reports what `systemctl show` says of a unit that systemd has not loaded. */
-static void report_unloaded(struct doctor *doctor, const struct unit *unit, const char *load)
+static void report_unloaded(const struct unit *unit, const char *load)
 {
 	if (!*load)
-		doctor_ok(doctor, unit->name, "not known: 'systemctl show' printed no LoadState");
+		findings_ok(unit->name, "not known: 'systemctl show' printed no LoadState");
 	else if (strcmp(load, "not-found") == 0)
-		doctor_ok(doctor, unit->name, "not needed: the unit is not installed");
-	else if (strcmp(load, "masked") == 0)
-		findings_add(&doctor->findings, FINDINGS_WARN, unit->name,
-			host_command("systemctl unmask %s", unit->name),
-			"it is masked, so it does not start with this host, and %s", unit->without);
+		findings_ok(unit->name, "not needed: the unit is not installed");
 	else
-		findings_add(&doctor->findings, FINDINGS_FAIL, unit->name, NULL,
-			"systemd cannot load its file (%s), so %s at the next start: systemctl status %s has the reason",
-			load, unit->without, unit->name);
+		findings_add(strcmp(load, "masked") == 0 ? &masked : &not_loaded, unit->name, unit->without, load);
 }
 
 /* Asks systemd. */
-static void report_live(struct doctor *doctor, const struct unit *unit)
+static void report_live(const struct doctor *doctor, const struct unit *unit)
 {
 	char name[HOST_ENTRY_MAX], load[HOST_ENTRY_MAX], *text;
 	char *words[] = {"systemctl", "show",
@@ -113,9 +109,9 @@ static void report_live(struct doctor *doctor, const struct unit *unit)
 	snprintf(name, sizeof(name), "%s", unit->name);
 	error = output_of(words, &text, &size);
 	if (error)
-		doctor_ok(doctor, unit->name, "not known: systemctl: %s", output_of_reason(error));
+		findings_ok(unit->name, "not known: systemctl: %s", output_of_reason(error));
 	else if (strcmp(value_of(text, "LoadState", load), "loaded") != 0)
-		report_unloaded(doctor, unit, load);
+		report_unloaded(unit, load);
 	else
 		report_state(doctor, unit, text);
 	free(text);
@@ -129,17 +125,17 @@ static bool is_linked(const struct doctor *doctor, const struct unit *unit)
 	return host_link(host_path(&doctor->host, "/etc/systemd/system/multi-user.target.wants/%s", unit->name), target);
 }
 
-static void report(struct doctor *doctor, const struct unit *unit)
+static void report(const struct doctor *doctor, const struct unit *unit)
 {
 	if (!doctor->is_copy)
 		report_live(doctor, unit);
 	else if (is_linked(doctor, unit))
-		doctor_ok(doctor, unit->name, "enabled");
+		findings_ok(unit->name, "enabled");
 	else
 		report_disabled(doctor, unit);
 }
 
-static void report_vf(struct doctor *doctor, const char *name)
+static void report_vf(const struct doctor *doctor, const char *name)
 {
 	char text[HOST_ENTRY_MAX + 32];
 	struct unit unit = {.name = text, .without = "the director finds no VF", .ends = true};
@@ -148,19 +144,19 @@ static void report_vf(struct doctor *doctor, const char *name)
 	report(doctor, &unit);
 }
 
-void doctor_units(struct doctor *doctor)
+void doctor_units(void *subject)
 {
-	bool systemd = host_exists("/run/systemd/system");
+	const struct doctor *doctor = subject;
 
-	if (!doctor->is_copy && !systemd) {
-		doctor_not_needed(doctor, "systemd does not run here");
+	if (!doctor->is_copy && !host_exists("/run/systemd/system")) {
+		findings_ok("", "not needed: systemd does not run here");
 		return;
 	}
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		const struct unit *unit = &units[i];
 
 		if (!is_wanted(doctor, unit))
-			doctor_ok(doctor, unit->name, "not needed: it is not configured");
+			findings_ok(unit->name, "not needed: it is not configured");
 		else
 			report(doctor, unit);
 	}

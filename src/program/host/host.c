@@ -30,17 +30,6 @@ const char *host_path(const struct host *host, const char *format, ...)
 	return path;
 }
 
-const char *host_command(const char *format, ...)
-{
-	static char command[4 * PATH_MAX];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(command, sizeof(command), format, args);
-	va_end(args);
-	return command;
-}
-
 bool host_exists(const char *path)
 {
 	return access(path, F_OK) == 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reads files of the host below a root folder: "" for this host, or the folder of an image or of a copy. Never writes.
- * One thread, because host_path() and host_command() have static memory.
+ * One thread, because host_path() has static memory.
  */
 #ifndef GLB_PROGRAM_HOST_HOST_H
 #define GLB_PROGRAM_HOST_HOST_H
@@ -17,9 +17,6 @@ struct host {
 
 /* Returns ROOT and the path that the format makes. The last 8 results stay valid. */
 const char *host_path(const struct host *host, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* Returns the command that the format makes. It stays valid until the next call. */
-const char *host_command(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 bool host_exists(const char *path);
 

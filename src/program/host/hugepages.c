@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "program/host/hugepages.h"
 
+const struct finding hugepages_none = {FINDINGS_FAIL, "sysctl -w vm.nr_hugepages=512",
+	"no hugepages are reserved, so the director does not start: make the number permanent in /etc/sysctl.d"};
+
 struct sizes {
 	const struct host *host;
 	const char *folder; /* has a folder hugepages-SIZEkB for each size */

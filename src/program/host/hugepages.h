@@ -3,12 +3,13 @@
 #ifndef GLB_PROGRAM_HOST_HUGEPAGES_H
 #define GLB_PROGRAM_HOST_HUGEPAGES_H
 
+#include "program/findings.h"
 #include "program/host/host.h"
 
-#define HUGEPAGES_FOLDER  "/sys/kernel/mm/hugepages"
-#define HUGEPAGES_COMMAND "sysctl -w vm.nr_hugepages=512"
-#define HUGEPAGES_NONE \
-	"no hugepages are reserved, so the director does not start: make the number permanent in /etc/sysctl.d"
+#define HUGEPAGES_FOLDER "/sys/kernel/mm/hugepages"
+
+/* The finding about a host without hugepages. */
+extern const struct finding hugepages_none;
 
 struct hugepages {
 	long total_kb, unused_kb;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of redirect.conf, and of what the attached program knows of it and of this host's addresses. */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,22 +8,14 @@
 #include "redirect/host/host.h"
 #include "redirect/kernel/pins.h"
 
-struct fault_list {
-	struct check *check;
-	const char *file;
-};
-
-static void add_fault(void *context, bool warning, const char *text)
-{
-	const struct fault_list *list = context;
-	size_t size = strlen(list->file);
-
-	/* The text begins with the file, and perhaps the line, but the finding names the file already. */
-	if (strncmp(text, list->file, size) == 0 && text[size] == ':')
-		text += size + 1 + (text[size + 1] == ' ');
-	check_add(list->check, warning ? FINDINGS_WARN : FINDINGS_FAIL, list->file, NULL, "%s%s",
-		isdigit((unsigned char)*text) ? "line " : "", text);
-}
+static const struct finding old_file = {
+	FINDINGS_WARN, "glb-redirect reload {1}", "it was changed since the program was attached or reloaded"};
+static const struct finding unknown_address = {FINDINGS_FAIL, "glb-redirect reload {1}",
+	"this host got the address after the program was attached or reloaded, so the program refuses packets for it: glb-redirect-follow.service would tell it"};
+static const struct finding refused_vip = {
+	FINDINGS_FAIL, NULL, "allow_to in {1} does not have it, so the program drops packets for it"};
+static const struct finding open = {FINDINGS_WARN, NULL,
+	"open to any sender: whoever reaches the UDP port of GUE can send packets past the firewall: attach with a --config-file that lists directors and proxies as allow_from"};
 
 static bool has_prefix(const struct redirect_prefixes *prefixes, const struct netprefix *wanted)
 {
@@ -56,22 +47,16 @@ static bool differs(const struct lists *lists, enum redirect_list list, const st
 }
 
 /* The attached program has what the file said when it was attached or reloaded. */
-static bool report_old_file(struct check *check, const struct lists *lists)
+static void report_old_file(const struct check *check, const struct lists *lists)
 {
-	const struct check_subject *subject = check->subject;
-	const struct redirect_conf *conf = &subject->conf;
-	char command[FINDINGS_COMMAND_MAX];
+	const struct redirect_conf *conf = &check->conf;
 
-	if (strcmp(subject->config_file, subject->settings.config_file) != 0 ||
-		(conf->max_hops == subject->settings.max_hops && conf->allow_to_local == subject->settings.allow_to_local &&
-			!differs(lists, REDIRECT_LIST_FROM, &conf->allow_from) &&
-			(conf->allow_to_local || !differs(lists, REDIRECT_LIST_TO, &conf->allow_to)) &&
-			!differs(lists, REDIRECT_LIST_NEXT_HOP, &conf->next_hops)))
-		return false;
-	snprintf(command, sizeof(command), "glb-redirect reload %s", subject->interface);
-	check_add(check, FINDINGS_WARN, subject->config_file, command,
-		"it was changed since the program was attached or reloaded");
-	return true;
+	if (strcmp(check->config_file, check->settings.config_file) == 0 &&
+		(conf->max_hops != check->settings.max_hops || conf->allow_to_local != check->settings.allow_to_local ||
+			differs(lists, REDIRECT_LIST_FROM, &conf->allow_from) ||
+			(!conf->allow_to_local && differs(lists, REDIRECT_LIST_TO, &conf->allow_to)) ||
+			differs(lists, REDIRECT_LIST_NEXT_HOP, &conf->next_hops)))
+		findings_add(&old_file, check->config_file, check->interface);
 }
 
 static bool covers(const struct redirect_prefixes *prefixes, const struct netaddr *address)
@@ -82,84 +67,64 @@ static bool covers(const struct redirect_prefixes *prefixes, const struct netadd
 	return prefixes->any;
 }
 
-/* The program refuses packets for addresses that this host got after it was attached. */
-static bool report_unknown_addresses(struct check *check, const struct lists *lists)
+/* The program refuses packets for addresses that this host got after it was attached. Reports the first one. */
+static void report_unknown_addresses(const struct check *check, const struct lists *lists)
 {
-	const struct check_subject *subject = check->subject;
-	char command[FINDINGS_COMMAND_MAX], text[NETPREFIX_TEXT_MAX];
 	struct redirect_prefixes known = {0};
-	bool reported = false;
+	char text[NETPREFIX_TEXT_MAX];
 	struct host host;
+	size_t i = 0;
 
-	if (host_read(subject->link->index, &host) != 0)
-		return false;
-	snprintf(command, sizeof(command), "glb-redirect reload %s", subject->interface);
-	if (lists_read(lists, REDIRECT_LIST_LOCAL, &known) == 0)
-		for (size_t i = 0; i < host.local_count && !reported; i++)
-			if (!covers(&known, &host.local[i].addr)) {
-				check_add(check, FINDINGS_FAIL, netprefix_format(&host.local[i], text), command,
-					"this host got the address after the program was attached or reloaded, so the program refuses packets for it: glb-redirect-follow.service would tell it");
-				reported = true;
-			}
+	if (host_read(check->link->index, &host) != 0)
+		return;
+	if (lists_read(lists, REDIRECT_LIST_LOCAL, &known) == 0) {
+		while (i < host.local_count && covers(&known, &host.local[i].addr))
+			i++;
+		if (i < host.local_count)
+			findings_add(&unknown_address, netprefix_format(&host.local[i], text), check->interface);
+	}
 	free(known.items);
 	host_free(&host);
-	return reported;
 }
 
-static bool check_attached(struct check *check)
+static void check_attached(const struct check *check)
 {
 	struct pins pins;
-	bool reported = false;
 
-	if (!check->subject->attached || pins_open(check->subject->interface, &pins) != 0)
-		return false;
+	if (!check->attached || pins_open(check->interface, &pins) != 0)
+		return;
 	if (pins.lists.prefixes >= 0) {
-		reported = report_unknown_addresses(check, &pins.lists);
-		reported |= report_old_file(check, &pins.lists);
+		report_unknown_addresses(check, &pins.lists);
+		report_old_file(check, &pins.lists);
 	}
 	pins_close(&pins);
-	return reported;
 }
 
 /* A VIP of --vip, or an address of lo, that the file does not name. */
-static bool report_refused_vip(struct check *check)
+static void report_refused_vips(const struct check *check)
 {
-	const struct check_subject *subject = check->subject;
-	const struct redirect_conf *conf = &subject->conf;
 	char text[NETPREFIX_TEXT_MAX];
-	bool reported = false;
 
-	for (size_t i = 0; i < subject->vips.count && !conf->allow_to_local; i++) {
-		if (covers(&conf->allow_to, &subject->vips.items[i].addr))
-			continue;
-		check_add(check, FINDINGS_FAIL, netprefix_format(&subject->vips.items[i], text), NULL,
-			"allow_to in %s does not have it, so the program drops packets for it", subject->config_file);
-		reported = true;
-	}
-	return reported;
+	for (size_t i = 0; i < check->vips.count && !check->conf.allow_to_local; i++)
+		if (!covers(&check->conf.allow_to, &check->vips.items[i].addr))
+			findings_add(&refused_vip, netprefix_format(&check->vips.items[i], text), check->config_file);
 }
 
-void check_allow(struct check *check)
+void check_allow(void *subject)
 {
-	const struct check_subject *subject = check->subject;
-	struct fault_list list = {.check = check, .file = subject->config_file};
-	bool reported;
+	const struct check *check = subject;
 
-	faults_report(&subject->faults, FAULTS_ALL, add_fault, &list);
-	if (subject->faults.errors)
+	findings_add_faults(&check->faults, FAULTS_ALL, NULL);
+	if (check->faults.errors)
 		return;
-	if (subject->hidden && !*subject->config_file) {
-		check_ok(check, "not known: the pins of the program cannot be read");
+	if (check->hidden && !*check->config_file) {
+		findings_ok(check->interface, "not known: the pins of the program cannot be read");
 		return;
 	}
-	reported = report_refused_vip(check);
-	if (check_attached(check))
-		reported = true;
-	if (subject->conf.allow_from.any) {
-		check_add(check, FINDINGS_WARN, subject->interface, NULL,
-			"open to any sender: whoever reaches the UDP port of GUE can send packets past the firewall: attach with a --config-file that lists directors and proxies as allow_from");
-		reported = true;
-	}
-	if (!reported)
-		check_ok(check, "only allow_from in %s may send to this host", subject->config_file);
+	report_refused_vips(check);
+	check_attached(check);
+	if (check->conf.allow_from.any)
+		findings_add(&open, check->interface);
+	if (findings_none())
+		findings_ok(check->interface, "only allow_from in %s may send to this host", check->config_file);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * `glb-redirect check`: looks at this host as a proxy, changes nothing, and says what would break connections. Each
- * check is a function that adds findings about the subject. Only check_command.c prints. One thread.
+ * check is a function that adds findings. One thread.
  */
 #ifndef GLB_REDIRECT_CHECK_CHECK_H
 #define GLB_REDIRECT_CHECK_CHECK_H
@@ -21,7 +21,7 @@
 #include "redirect/redirect.h"
 
 /* What the checks look at. Read once, before the first check. */
-struct check_subject {
+struct check {
 	const char *interface;
 	struct links links;
 	const struct link *link; /* the interface; NULL: there is none */
@@ -44,56 +44,25 @@ struct check_subject {
 	int ruleset_error, ruleset_tables;
 };
 
-/* What the checks have found. */
-struct check {
-	const struct check_subject *subject;
-	struct findings findings; /* as docs/reference/redirect.md describes them */
-};
+/*
+ * vips: addresses and prefixes with commas between them, or NULL. config_file: a path, or NULL; borrowed. Prints an
+ * error if the VIPs are none. Returns an exit code. The caller calls subject_free() in either case.
+ */
+int subject_read(const char *interface, const char *vips, const char *config_file, struct check *check);
+void subject_free(struct check *check);
 
-/* As findings_add(). */
-void check_add(struct check *check, enum findings_level level, const char *object, const char *command,
-	const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* The subject of all checks is a struct check. */
+findings_look check_privileges, check_kernel, check_bpffs; /* host.c */
+findings_look check_interface, check_offloads, check_transmit; /* device.c */
+findings_look check_program, check_checksums; /* program.c */
+findings_look check_vips, check_rp_filter, check_arp, check_mtu; /* network.c */
+findings_look check_allow; /* allowed.c */
+findings_look check_firewall, check_conntrack, check_iptables; /* firewall.c */
+findings_look check_syn_cookies, check_backlog, check_udp, check_bound_sockets; /* sockets.c */
 
-/* Adds a finding of the level FINDINGS_OK about the interface. */
-void check_ok(struct check *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* A member of the table of checks. */
-struct check_entry {
-	const char *name;
-	void (*run)(struct check *check);
-	bool needs_interface;
-};
-
-/* host.c */
-void check_privileges(struct check *check);
-void check_kernel(struct check *check);
-void check_bpffs(struct check *check);
-/* device.c */
-void check_interface(struct check *check);
-void check_offloads(struct check *check);
-void check_transmit(struct check *check);
-/* network.c */
-void check_vips(struct check *check);
-void check_rp_filter(struct check *check);
-void check_arp(struct check *check);
-void check_mtu(struct check *check);
-/* firewall.c */
-void check_firewall(struct check *check);
-void check_conntrack(struct check *check);
-void check_iptables(struct check *check);
-/* Returns whether netfilter gives packets for the VIP another destination. */
-bool firewall_translates(const struct check_subject *subject, const struct netprefix *vip);
-/* sockets.c */
-void check_syn_cookies(struct check *check);
-void check_backlog(struct check *check);
-void check_udp(struct check *check);
-void check_bound_sockets(struct check *check);
-/* Returns whether packets for a VIP can reach the socket. */
-bool sockets_serve_vip(const struct diag_socket *socket, const struct check_subject *subject);
-/* allowed.c */
-void check_allow(struct check *check);
-/* program.c */
-void check_program(struct check *check);
-void check_checksums(struct check *check);
+/* firewall.c: returns whether netfilter gives packets for the VIP another destination. */
+bool firewall_translates(const struct check *check, const struct netprefix *vip);
+/* sockets.c: returns whether packets for a VIP can reach the socket. */
+bool sockets_serve_vip(const struct diag_socket *socket, const struct check *check);
 
 #endif

@@ -1,30 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "redirect/check/check.h"
-#include "redirect/check/subject.h"
 #include "redirect/loader.h"
 
+static bool has_interface(const void *subject)
+{
+	return ((const struct check *)subject)->link;
+}
+
 /* In the order in which they are printed. docs/reference/redirect.md lists them, too. */
-static const struct check_entry checks[] = {
-	{"privileges", check_privileges, false},
-	{"kernel", check_kernel, false},
-	{"bpffs", check_bpffs, false},
-	{"interface", check_interface, false},
-	{"program", check_program, true},
-	{"checksums", check_checksums, true},
-	{"transmit", check_transmit, true},
-	{"offloads", check_offloads, true},
-	{"mtu", check_mtu, true},
-	{"allow", check_allow, true},
-	{"vips", check_vips, true},
-	{"arp", check_arp, true},
-	{"rp_filter", check_rp_filter, true},
-	{"firewall", check_firewall, true},
-	{"conntrack", check_conntrack, true},
-	{"iptables", check_iptables, false},
-	{"syn_cookies", check_syn_cookies, false},
-	{"backlog", check_backlog, false},
-	{"udp", check_udp, false},
-	{"bound_sockets", check_bound_sockets, true},
+static const struct findings_check checks[] = {
+	{"privileges", check_privileges, NULL},
+	{"kernel", check_kernel, NULL},
+	{"bpffs", check_bpffs, NULL},
+	{"interface", check_interface, NULL},
+	{"program", check_program, has_interface},
+	{"checksums", check_checksums, has_interface},
+	{"transmit", check_transmit, has_interface},
+	{"offloads", check_offloads, has_interface},
+	{"mtu", check_mtu, has_interface},
+	{"allow", check_allow, has_interface},
+	{"vips", check_vips, has_interface},
+	{"arp", check_arp, has_interface},
+	{"rp_filter", check_rp_filter, has_interface},
+	{"firewall", check_firewall, has_interface},
+	{"conntrack", check_conntrack, has_interface},
+	{"iptables", check_iptables, NULL},
+	{"syn_cookies", check_syn_cookies, NULL},
+	{"backlog", check_backlog, NULL},
+	{"udp", check_udp, NULL},
+	{"bound_sockets", check_bound_sockets, has_interface},
+	{0},
 };
 
 enum { OPTION_VIP, OPTION_CONFIG_FILE, OPTION_JSON };
@@ -36,50 +41,18 @@ static const struct command_option options[] = {
 	{0},
 };
 
-void check_add(struct check *check, enum findings_level level, const char *object, const char *command,
-	const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	findings_vadd(&check->findings, level, object, command, format, args);
-	va_end(args);
-}
-
-void check_ok(struct check *check, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	findings_vadd(&check->findings, FINDINGS_OK, check->subject->interface, NULL, format, args);
-	va_end(args);
-}
-
-static int check_all(const struct command_args *args, const struct check_subject *subject)
-{
-	struct check check = {.subject = subject};
-	int code;
-
-	findings_open(&check.findings);
-	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
-		check.findings.check = checks[i].name;
-		if (subject->link || !checks[i].needs_interface)
-			checks[i].run(&check);
-	}
-	code = findings_print(&check.findings, "interface", subject->interface, args->options[OPTION_JSON]);
-	findings_close(&check.findings);
-	return code;
-}
-
 static int check_command_run(const struct command_args *args)
 {
-	struct check_subject subject;
+	struct check check;
 	int code = subject_read(
-		loader_interface(args), args->options[OPTION_VIP], args->options[OPTION_CONFIG_FILE], &subject);
+		loader_interface(args), args->options[OPTION_VIP], args->options[OPTION_CONFIG_FILE], &check);
 
 	/* An error that is no finding has the code of a failure, so that 1 always means warnings. */
-	code = code == COMMAND_OK ? check_all(args, &subject) : FINDINGS_FAILED;
-	subject_free(&subject);
+	if (code == COMMAND_OK)
+		code = findings_run(checks, &check, "interface", check.interface, args->options[OPTION_JSON]);
+	else
+		code = FINDINGS_FAILED;
+	subject_free(&check);
 	return code;
 }
 

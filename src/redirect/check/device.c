@@ -2,7 +2,6 @@
 /* Checks of the interface and of its driver. */
 #include <inttypes.h>
 #include <net/if_arp.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "redirect/check/check.h"
@@ -11,119 +10,119 @@
 #include "redirect/host/system.h"
 #include "redirect/host/vlan.h"
 
-void check_interface(struct check *check)
+static const struct finding no_interface = {FINDINGS_FAIL, NULL, "there is no such interface in this network namespace"};
+static const struct finding no_ethernet = {
+	FINDINGS_FAIL, NULL, "it has no Ethernet headers: use the interface that receives GUE with Ethernet headers"};
+static const struct finding in_vrf = {FINDINGS_FAIL, "ip link set dev {0} nomaster",
+	"it belongs to the VRF {1}, and the kernel does not find the sockets of a VRF for XDP"};
+static const struct finding down = {FINDINGS_FAIL, "ip link set dev {0} up", "it is down"};
+static const struct finding no_carrier = {
+	FINDINGS_WARN, NULL, "it has no carrier: see the cable, the switch or the other end"};
+/* It fails if GUE can arrive only with a tag. */
+static const struct finding strips_tags = {FINDINGS_WARN, "ethtool -K {0} rxvlan off",
+	"rxvlan is on: the card removes the tags of {1} before XDP sees them, so packets for the next hop leave without a tag (on veth also run ethtool -K PEER txvlan off)"};
+static const struct finding lro = {FINDINGS_FAIL, "ethtool -K {0} lro off",
+	"LRO is on: it merges packets before XDP sees them, and drivers refuse native mode"};
+static const struct finding hardware_gro = {FINDINGS_WARN, "ethtool -K {0} rx-gro-hw off",
+	"hardware GRO is on: it can merge packets before XDP sees them, and many drivers refuse native mode"};
+static const struct finding loses = {FINDINGS_WARN, NULL,
+	"packets for the next hop were lost after the program: the kernel refused {1}, the driver {2} since attach: see if glb-redirect status shows more of them"};
+/* Both fail if the program is attached. */
+static const struct finding veth_without_gro = {FINDINGS_WARN, NULL,
+	"the other end of this veth pair has no GRO, so packets for the next hop are lost: run ethtool -K PEER gro on there, or attach with --mode generic"};
+static const struct finding no_transmit = {FINDINGS_WARN, "glb-redirect {1}attach {0} --mode generic",
+	"its driver cannot send what XDP redirects (no ndo_xdp_xmit), so packets for the next hop are lost in native mode"};
+
+void check_interface(void *subject)
 {
-	const struct check_subject *subject = check->subject;
-	const struct link *link = subject->link, *vrf;
-	char command[FINDINGS_COMMAND_MAX];
+	const struct check *check = subject;
+	const struct link *link = check->link, *vrf = link ? links_vrf(&check->links, link) : NULL;
+	char driver[SYSTEM_DRIVER_MAX];
 
 	if (!link) {
-		check_add(check, FINDINGS_FAIL, subject->interface, NULL,
-			"there is no such interface in this network namespace");
-		return;
-	}
-	vrf = links_vrf(&subject->links, link);
-	if (link->type != ARPHRD_ETHER && link->type != ARPHRD_LOOPBACK) {
-		check_add(check, FINDINGS_FAIL, link->name, NULL,
-			"it has no Ethernet headers: use the interface that receives GUE with Ethernet headers");
+		findings_add(&no_interface, check->interface);
+	} else if (link->type != ARPHRD_ETHER && link->type != ARPHRD_LOOPBACK) {
+		findings_add(&no_ethernet, link->name);
 	} else if (vrf) {
-		snprintf(command, sizeof(command), "ip link set dev %s nomaster", link->name);
-		check_add(check, FINDINGS_FAIL, link->name, command,
-			"it belongs to the VRF %s, and the kernel does not find the sockets of a VRF for XDP", vrf->name);
+		findings_add(&in_vrf, link->name, vrf->name);
 	} else if (!(link->flags & IFF_UP)) {
-		snprintf(command, sizeof(command), "ip link set dev %s up", link->name);
-		check_add(check, FINDINGS_FAIL, link->name, command, "it is down");
+		findings_add(&down, link->name);
 	} else if (!(link->flags & IFF_RUNNING)) {
-		check_add(check, FINDINGS_WARN, link->name, NULL,
-			"it has no carrier: see the cable, the switch or the other end");
+		findings_add(&no_carrier, link->name);
 	} else {
-		char driver[SYSTEM_DRIVER_MAX];
-
 		system_driver(link->name, driver);
-		check_ok(check, "up, driver %s, MTU %u", driver, link->mtu);
+		findings_ok(link->name, "up, driver %s, MTU %u", driver, link->mtu);
 	}
 }
 
-/* Adds a finding if GUE can arrive with a VLAN tag that the card removes. Returns whether it did. */
-static bool report_vlan(struct check *check)
+/* Adds a finding if GUE can arrive with a VLAN tag that the card removes. */
+static void report_vlan(const struct check *check)
 {
-	const struct check_subject *subject = check->subject;
+	struct finding strips = strips_tags;
 	enum vlan_stripping stripping;
-	char command[FINDINGS_COMMAND_MAX], vlan[IFNAMSIZ];
+	char vlan[IFNAMSIZ];
 
-	if (subject->generic || vlan_find(subject->interface, &stripping, vlan) != 0 || stripping == VLAN_NOT_STRIPPED)
-		return false;
-	snprintf(command, sizeof(command), "ethtool -K %s rxvlan off", subject->interface);
-	check_add(check, stripping == VLAN_STRIPPED ? FINDINGS_FAIL : FINDINGS_WARN, subject->interface, command,
-		"rxvlan is on: the card removes the tags of %s before XDP sees them, so packets for the next hop leave without a tag (on veth also run ethtool -K PEER txvlan off)",
-		vlan);
-	return true;
+	if (check->generic || vlan_find(check->interface, &stripping, vlan) != 0 || stripping == VLAN_NOT_STRIPPED)
+		return;
+	strips.level = stripping == VLAN_STRIPPED ? FINDINGS_FAIL : FINDINGS_WARN;
+	findings_add(&strips, check->interface, vlan);
 }
 
-void check_offloads(struct check *check)
+void check_offloads(void *subject)
 {
-	const char *name = check->subject->interface;
-	bool reported = report_vlan(check);
-	char command[FINDINGS_COMMAND_MAX];
+	const struct check *check = subject;
 	struct features features;
 
-	if (!features_read(name, &features)) {
-		check_ok(check, "not known: the driver does not tell its offloads");
+	report_vlan(check);
+	if (!features_read(check->interface, &features)) {
+		findings_ok(check->interface, "not known: the driver does not tell its offloads");
 		return;
 	}
-	if (features.lro) {
-		snprintf(command, sizeof(command), "ethtool -K %s lro off", name);
-		check_add(check, FINDINGS_FAIL, name, command,
-			"LRO is on: it merges packets before XDP sees them, and drivers refuse native mode");
-	}
-	if (features.gro_hw) {
-		snprintf(command, sizeof(command), "ethtool -K %s rx-gro-hw off", name);
-		check_add(check, FINDINGS_WARN, name, command,
-			"hardware GRO is on: it can merge packets before XDP sees them, and many drivers refuse native mode");
-	}
-	if (!reported && !features.lro && !features.gro_hw)
-		check_ok(check, "no LRO, no hardware GRO, no VLAN tag is lost");
+	if (features.lro)
+		findings_add(&lro, check->interface);
+	if (features.gro_hw)
+		findings_add(&hardware_gro, check->interface);
+	if (findings_none())
+		findings_ok(check->interface, "no LRO, no hardware GRO, no VLAN tag is lost");
 }
 
-/* Adds a finding if packets for the next hop were lost although the driver can send them. Returns whether it did. */
-static bool report_losses(struct check *check)
+/* Adds a finding if packets for the next hop were lost although the driver can send them. */
+static void report_losses(const struct check *check)
 {
 	uint64_t lost[LOSSES_COUNT];
 
-	if (!check->subject->attached || losses_read(check->subject->interface, lost) != 0 ||
-		!(lost[LOSSES_KERNEL] || lost[LOSSES_DRIVER]))
-		return false;
-	check_add(check, FINDINGS_WARN, check->subject->interface, NULL,
-		"packets for the next hop were lost after the program: the kernel refused %" PRIu64
-		", the driver %" PRIu64 " since attach: see if glb-redirect status shows more of them",
-		lost[LOSSES_KERNEL], lost[LOSSES_DRIVER]);
-	return true;
+	if (check->attached && losses_read(check->interface, lost) == 0 && (lost[LOSSES_KERNEL] || lost[LOSSES_DRIVER]))
+		findings_add(&loses, check->interface, findings_value("%" PRIu64, lost[LOSSES_KERNEL]),
+			findings_value("%" PRIu64, lost[LOSSES_DRIVER]));
 }
 
-void check_transmit(struct check *check)
+static void report_no_transmit(const struct check *check)
 {
-	const struct check_subject *subject = check->subject;
-	const char *name = subject->interface;
-	char command[FINDINGS_COMMAND_MAX];
-	bool can, known = features_xdp_transmit(subject->link->index, &can);
+	struct finding lost = strcmp(check->link->kind, "veth") == 0 ? veth_without_gro : no_transmit;
 
-	if ((!known || can || subject->generic) && report_losses(check))
+	if (check->attached)
+		lost.level = FINDINGS_FAIL;
+	findings_add(&lost, check->interface,
+		check->attached ? findings_value("detach %s; glb-redirect ", check->interface) : "");
+}
+
+void check_transmit(void *subject)
+{
+	const struct check *check = subject;
+	bool can, known = features_xdp_transmit(check->link->index, &can);
+
+	if (!known || can || check->generic)
+		report_losses(check);
+	if (!findings_none())
 		return;
-	if (subject->attached && subject->generic)
-		check_ok(check, "generic mode sends forwarded packets with any driver");
+	if (check->attached && check->generic)
+		findings_ok(check->interface, "generic mode sends forwarded packets with any driver");
 	else if (!known)
-		check_ok(check, "not known: Linux %s does not tell whether the driver can send what XDP redirects",
+		findings_ok(check->interface,
+			"not known: Linux %s does not tell whether the driver can send what XDP redirects",
 			system_release());
 	else if (can)
-		check_ok(check, "the driver can send what XDP redirects");
-	else if (strcmp(subject->link->kind, "veth") == 0)
-		check_add(check, subject->attached ? FINDINGS_FAIL : FINDINGS_WARN, name, NULL,
-			"the other end of this veth pair has no GRO, so packets for the next hop are lost: run ethtool -K PEER gro on there, or attach with --mode generic");
-	else {
-		snprintf(command, sizeof(command), "glb-redirect %s%s%sattach %s --mode generic",
-			subject->attached ? "detach " : "", subject->attached ? name : "",
-			subject->attached ? "; glb-redirect " : "", name);
-		check_add(check, subject->attached ? FINDINGS_FAIL : FINDINGS_WARN, name, command,
-			"its driver cannot send what XDP redirects (no ndo_xdp_xmit), so packets for the next hop are lost in native mode");
-	}
+		findings_ok(check->interface, "the driver can send what XDP redirects");
+	else
+		report_no_transmit(check);
 }

@@ -9,19 +9,24 @@
 #include "redirect/kernel/pins.h"
 #include "redirect/host/system.h"
 
-void check_privileges(struct check *check)
+static const struct finding unprivileged = {FINDINGS_FAIL, NULL,
+	"this process lacks {1}, so it cannot see everything that it checks: run glb-redirect check as root"};
+static const struct finding old_kernel = {FINDINGS_FAIL, NULL, "Linux {1} is too old: glb-redirect needs 5.10 or newer"};
+static const struct finding no_bpffs = {
+	FINDINGS_FAIL, "mount -t bpf bpf {0}", "there is no bpffs, in which attach pins the program"};
+
+void check_privileges(void *subject)
 {
 	char missing[SYSTEM_CAPABILITIES_MAX];
 
+	(void)subject;
 	if (system_missing_capabilities(missing))
-		check_add(check, FINDINGS_FAIL, "", NULL,
-			"this process lacks %s, so it cannot see everything that it checks: run glb-redirect check as root",
-			missing);
+		findings_add(&unprivileged, "", missing);
 	else
-		check_add(check, FINDINGS_OK, "", NULL, "all capabilities that glb-redirect needs");
+		findings_ok("", "all capabilities that glb-redirect needs");
 }
 
-void check_kernel(struct check *check)
+void check_kernel(void *subject)
 {
 	/* Newest last. */
 	static const struct {
@@ -35,25 +40,25 @@ void check_kernel(struct check *check)
 	int version = system_kernel();
 	char lacks[256] = "";
 
+	(void)subject;
 	if (version < SYSTEM_OLDEST_KERNEL) {
-		check_add(check, FINDINGS_FAIL, "", NULL, "Linux %s is too old: glb-redirect needs 5.10 or newer",
-			system_release());
+		findings_add(&old_kernel, "", system_release());
 		return;
 	}
 	for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++)
 		if (version < features[i].version)
 			snprintf(lacks + strlen(lacks), sizeof(lacks) - strlen(lacks), "%s %s",
 				*lacks ? "," : ", without", features[i].feature);
-	check_add(check, FINDINGS_OK, "", NULL, "Linux %s%s", system_release(), lacks);
+	findings_ok("", "Linux %s%s", system_release(), lacks);
 }
 
-void check_bpffs(struct check *check)
+void check_bpffs(void *subject)
 {
 	struct statfs fs;
 
+	(void)subject;
 	if (statfs(PINS_BPFFS, &fs) == 0 && fs.f_type == BPF_FS_MAGIC)
-		check_add(check, FINDINGS_OK, "", NULL, "a bpffs is mounted on " PINS_BPFFS);
+		findings_ok("", "a bpffs is mounted on " PINS_BPFFS);
 	else
-		check_add(check, FINDINGS_FAIL, PINS_BPFFS, "mount -t bpf bpf " PINS_BPFFS,
-			"there is no bpffs, in which attach pins the program");
+		findings_add(&no_bpffs, PINS_BPFFS);
 }

@@ -2,7 +2,6 @@
 /* Checks of the eBPF programs on the interface. */
 #include <errno.h>
 #include <linux/if_link.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <bpf/libbpf.h>
@@ -12,84 +11,87 @@
 #include "redirect/explain.h"
 #include "redirect/kernel/pins.h"
 
+#define REMOVAL_MAX     512
+#define NO_XDP          "not known: the kernel does not tell its XDP program: "
 #define UNIT_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_."
 
+static const struct finding dispatcher = {FINDINGS_FAIL, "{2}",
+	"the dispatcher of libxdp (id {1}) is attached, which glb-redirect does not join: glb-redirect next runs another program after this one"};
+static const struct finding other_program = {
+	FINDINGS_FAIL, "{2}", "another XDP program (id {1}) is attached, which glb-redirect attach does not replace"};
+static const struct finding deleted = {FINDINGS_FAIL, "glb-redirect detach {0}",
+	"the program was attached to an interface of this name that was deleted: attach it again after this command"};
+static const struct finding renamed = {FINDINGS_FAIL, "glb-redirect detach {0}",
+	"the program is attached to the interface that had this name, and is called {1} now"};
+static const struct finding elsewhere = {FINDINGS_FAIL, NULL,
+	"the program of this name belongs to another network namespace: mount a separate bpffs in each namespace"};
+static const struct finding other_version = {FINDINGS_WARN, "systemctl reload {2}",
+	"the attached program has version {1}, but " GLB_VERSION
+	" is installed: replace it (without systemd: glb-redirect attach {0} with the same options)"};
+static const struct finding no_companion = {FINDINGS_FAIL, "glb-redirect reload {0}",
+	"the tc program is not attached any more, so nobody verifies inner checksums, and damaged data can reach the services"};
+
 /* No program of glb-redirect is pinned for the interface. */
-static void check_unpinned(struct check *check)
+static void check_unpinned(const struct check *check)
 {
-	const char *name = check->subject->interface;
+	const char *name = check->interface;
 	struct bpf_xdp_query_opts query = {.sz = sizeof(query)};
-	char command[FINDINGS_COMMAND_MAX];
-	int error = bpf_xdp_query((int)check->subject->link->index, 0, &query);
+	char command[REMOVAL_MAX];
+	int error = bpf_xdp_query((int)check->link->index, 0, &query);
 
 	if (error)
-		check_ok(check, "not known: the kernel does not tell its XDP program: %s", strerror(-error));
+		findings_ok(name, NO_XDP "%s", strerror(-error));
 	else if (query.attach_mode == XDP_ATTACHED_NONE)
-		check_ok(check, "no XDP program is attached: glb-redirect attach %s", name);
+		findings_ok(name, "no XDP program is attached: glb-redirect attach %s", name);
 	else {
 		explain_removal(command, sizeof(command), name, query.prog_id);
-		check_add(check, FINDINGS_FAIL, name, command,
-			explain_is_dispatcher(name, query.prog_id)
-				? "the dispatcher of libxdp (id %u) is attached, which glb-redirect does not join: glb-redirect next runs another program after this one"
-				: "another XDP program (id %u) is attached, which glb-redirect attach does not replace",
-			query.prog_id);
+		findings_add(explain_is_dispatcher(name, query.prog_id) ? &dispatcher : &other_program, name,
+			findings_value("%u", query.prog_id), command);
 	}
 }
 
-static void check_place(struct check *check, const struct pins *pins)
+static void check_place(const struct check *check, const struct pins *pins)
 {
-	const char *name = check->subject->interface;
-	char command[FINDINGS_COMMAND_MAX];
+	const char *name = check->interface;
 	struct pins_location location;
 	int error = pins_locate(name, pins, &location);
 
-	snprintf(command, sizeof(command), "glb-redirect detach %s", name);
 	if (error)
-		check_ok(check, "not known: the kernel does not tell its XDP program: %s", strerror(-error));
+		findings_ok(name, NO_XDP "%s", strerror(-error));
 	else if (location.place == PINS_GONE)
-		check_add(check, FINDINGS_FAIL, name, command,
-			"the program was attached to an interface of this name that was deleted: attach it again after this command");
+		findings_add(&deleted, name);
 	else if (location.place == PINS_RENAMED)
-		check_add(check, FINDINGS_FAIL, name, command,
-			"the program is attached to the interface that had this name, and is called %s now",
-			location.name);
+		findings_add(&renamed, name, location.name);
 	else if (location.place == PINS_ELSEWHERE)
-		check_add(check, FINDINGS_FAIL, name, NULL,
-			"the program of this name belongs to another network namespace: mount a separate bpffs in each namespace");
+		findings_add(&elsewhere, name);
 }
 
-static void check_version(struct check *check)
+static void check_version(const struct check *check)
 {
-	const struct redirect_settings *settings = &check->subject->settings;
-	const char *name = check->subject->interface;
-	char command[FINDINGS_COMMAND_MAX];
-
+	const char *version = findings_value("%.16s", check->settings.version), *name = check->interface;
 	/* systemd escapes the other characters. */
-	if (strspn(name, UNIT_CHARACTERS) == strlen(name))
-		snprintf(command, sizeof(command), "systemctl reload glb-redirect@%s", name);
+	bool plain = strspn(name, UNIT_CHARACTERS) == strlen(name);
+
+	if (strncmp(check->settings.version, GLB_VERSION, sizeof(check->settings.version)) == 0)
+		findings_ok(name, "attached in %s mode, version %s", check->generic ? "generic" : "native", version);
 	else
-		snprintf(command, sizeof(command),
-			"systemctl reload \"$(systemd-escape --template=glb-redirect@.service '%s')\"", name);
-	if (strncmp(settings->version, GLB_VERSION, sizeof(settings->version)) == 0)
-		check_ok(check, "attached in %s mode, version %.16s", check->subject->generic ? "generic" : "native",
-			settings->version);
-	else
-		check_add(check, FINDINGS_WARN, name, command,
-			"the attached program has version %.16s, but " GLB_VERSION
-			" is installed: replace it (without systemd: glb-redirect attach %s with the same options)",
-			*settings->version ? settings->version : "unknown", name);
+		findings_add(&other_version, name, *version ? version : "unknown",
+			plain ? findings_value("glb-redirect@%s", name)
+			      : findings_value("\"$(systemd-escape --template=glb-redirect@.service '%s')\"", name));
 }
 
-void check_program(struct check *check)
+void check_program(void *subject)
 {
+	const struct check *check = subject;
 	struct pins pins;
-	int error = pins_open(check->subject->interface, &pins);
+	int error = pins_open(check->interface, &pins);
 
 	if (error == -ENOENT)
 		check_unpinned(check);
 	else if (error)
-		check_ok(check, "not known: the pins in " PINS_ROOT " cannot be read: %s", strerror(-error));
-	else if (check->subject->attached)
+		findings_ok(
+			check->interface, "not known: the pins in " PINS_ROOT " cannot be read: %s", strerror(-error));
+	else if (check->attached)
 		check_version(check);
 	else
 		check_place(check, &pins);
@@ -97,24 +99,22 @@ void check_program(struct check *check)
 		pins_close(&pins);
 }
 
-void check_checksums(struct check *check)
+void check_checksums(void *subject)
 {
-	const char *name = check->subject->interface;
+	const struct check *check = subject;
+	const char *name = check->interface;
 	enum companion_place place;
-	char command[FINDINGS_COMMAND_MAX];
 	int error;
 
-	if (!check->subject->attached) {
-		check_ok(check, "attach also attaches the tc program for inner checksums");
+	if (!check->attached) {
+		findings_ok(name, "attach also attaches the tc program for inner checksums");
 		return;
 	}
-	error = companion_find(name, check->subject->link->index, &place);
-	snprintf(command, sizeof(command), "glb-redirect reload %s", name);
+	error = companion_find(name, check->link->index, &place);
 	if (error)
-		check_ok(check, "not known: the kernel does not tell its tc programs: %s", strerror(-error));
+		findings_ok(name, "not known: the kernel does not tell its tc programs: %s", strerror(-error));
 	else if (place == COMPANION_MISSING)
-		check_add(check, FINDINGS_FAIL, name, command,
-			"the tc program is not attached any more, so nobody verifies inner checksums, and damaged data can reach the services");
+		findings_add(&no_companion, name);
 	else
-		check_ok(check, "the tc program for inner checksums is attached (%s)", companion_name(place));
+		findings_ok(name, "the tc program for inner checksums is attached (%s)", companion_name(place));
 }

@@ -22,6 +22,8 @@ static const char *const wanted[] = {
 	NULL,
 };
 
+static const struct finding unreachable = {FINDINGS_FAIL, NULL, "nothing is known about it: {1} (" PEERS_ADVICE ")"};
+
 static void report_host(struct fleet *fleet, const struct peer *peer)
 {
 	static const char *const members[] = {DIRECTOR, PROXY, NULL};
@@ -33,44 +35,48 @@ static void report_host(struct fleet *fleet, const struct peer *peer)
 	if (proxy && proxy != director)
 		fleet->proxies[fleet->proxy_count++] = (struct fleet_member){peer->text, &proxy->samples};
 	if (director || proxy)
-		findings_add(&fleet->findings, FINDINGS_OK, peer->text, NULL, "it replies");
+		findings_ok(peer->text, "it replies");
 	else
-		findings_add(&fleet->findings, FINDINGS_FAIL, peer->text, NULL,
-			"nothing is known about it: %s (" PEERS_ADVICE ")",
-			peers_reasons(peer, members, "a director or a proxy", reasons));
+		findings_add(&unreachable, peer->text, peers_reasons(peer, members, "a director or a proxy", reasons));
 }
 
-static int fleet_examine(struct fleet *fleet, struct peers *peers, unsigned timeout_s, bool json)
+/* Also finds the members for the other checks. */
+static void fleet_reachable(void *subject)
 {
-	int code;
+	struct fleet *fleet = subject;
 
-	if (!peers_ask(peers, wanted, timeout_s))
-		return FINDINGS_FAILED;
-	findings_open(&fleet->findings);
-	fleet->findings.check = "reachable";
-	for (size_t i = 0; i < peers->count; i++)
-		report_host(fleet, &peers->items[i]);
-	fleet_check(fleet);
-	code = findings_print(&fleet->findings, "host", "fleet", json);
-	findings_close(&fleet->findings);
-	return code;
+	for (size_t i = 0; i < fleet->peers.count; i++)
+		report_host(fleet, &fleet->peers.items[i]);
 }
+
+/* In the order in which they are printed. docs/reference/doctor.md lists them, too. */
+static const struct findings_check checks[] = {
+	{"reachable", fleet_reachable, NULL},
+	{"health", fleet_health, NULL},
+	{"digests", fleet_digests, NULL},
+	{"versions", fleet_versions, NULL},
+	{"attached", fleet_attached, NULL},
+	{"senders", fleet_senders, NULL},
+	{0},
+};
 
 int fleet_run(char *const words[], size_t count, const char *file, unsigned timeout_s, bool json)
 {
-	struct peers peers = {.what = "doctor --fleet"};
 	struct fleet *fleet = calloc(1, sizeof(*fleet));
 	int code = FINDINGS_FAILED;
 
-	if (!fleet)
+	if (!fleet) {
 		command_error("out of memory");
-	else if (peers_read(&peers, words, count, file) == COMMAND_OK) {
-		if (peers.count)
-			code = fleet_examine(fleet, &peers, timeout_s, json);
-		else
-			command_usage("doctor --fleet: name the directors and the proxies");
+		return code;
 	}
-	peers_free(&peers);
+	fleet->peers.what = "doctor --fleet";
+	if (peers_read(&fleet->peers, words, count, file) == COMMAND_OK) {
+		if (!fleet->peers.count)
+			command_usage("doctor --fleet: name the directors and the proxies");
+		else if (peers_ask(&fleet->peers, wanted, timeout_s))
+			code = findings_run(checks, fleet, "host", "fleet", json);
+	}
+	peers_free(&fleet->peers);
 	free(fleet);
 	return code;
 }

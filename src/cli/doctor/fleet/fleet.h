@@ -16,7 +16,7 @@ struct fleet_member {
 };
 
 struct fleet {
-	struct findings findings;
+	struct peers peers;
 	size_t director_count, proxy_count;
 	struct fleet_member directors[PEERS_MAX * PEERS_PAGES], proxies[PEERS_MAX * PEERS_PAGES];
 };
@@ -27,7 +27,7 @@ struct fleet {
  */
 int fleet_run(char *const words[], size_t count, const char *file, unsigned timeout_s, bool json);
 
-/* fleet_checks.c: adds the findings about the members. */
-void fleet_check(struct fleet *fleet);
+/* fleet_checks.c: the subject is a struct fleet. */
+findings_look fleet_health, fleet_digests, fleet_versions, fleet_attached, fleet_senders;
 
 #endif

@@ -7,6 +7,27 @@
 #include "common/netaddr.h"
 #include "common/text.h"
 
+#define OTHER_VERSION "is version {1}, and that of {2} of {3} hosts {4}, so the hosts may behave differently: "
+
+static const struct finding other_digest = {FINDINGS_FAIL, NULL,
+	"the digest of its table is {1}, and that of {2} of {3} directors {4}, so flows that move to or from it can break: compare the table files, then run systemctl reload glb-director there"};
+static const struct finding other_director = {FINDINGS_WARN, NULL,
+	"its glb-director " OTHER_VERSION "withdraw it, and restart it with the version that is installed on the others"};
+static const struct finding other_proxy = {
+	FINDINGS_WARN, NULL, "its glb-redirect " OTHER_VERSION "install the version that the others have"};
+static const struct finding degraded = {
+	FINDINGS_WARN, NULL, "its health is {1}, so something is lost or at risk: run glb-director-cli health there"};
+static const struct finding not_ok = {
+	FINDINGS_FAIL, NULL, "its health is {1}, so it should get no packets: run glb-director-cli health there"};
+static const struct finding program_detached = {FINDINGS_FAIL, NULL,
+	"its program no longer runs on {1}, so packets of the directors reach no service: run glb-redirect attach {1} there"};
+static const struct finding not_attached = {FINDINGS_FAIL, NULL,
+	"no program is attached, so packets of the directors reach no service: run glb-redirect attach IFACE there"};
+static const struct finding refuses = {FINDINGS_FAIL, NULL,
+	"allow_from on {1} does not have {2}, the source address of {3}, so it drops every packet of this director: add the address to redirect.conf there, and run glb-redirect reload {1}"};
+static const struct finding open = {FINDINGS_WARN, NULL,
+	"its program on {1} is open to any sender, so everybody can send packets past the directors: set allow_from in redirect.conf there, and run glb-redirect reload {1}"};
+
 /* Writes a label of the first sample of this name. Returns false, and "", if there is none. */
 static bool label_of(
 	const struct fleet_member *member, const char *name, const char *label, char value[SAMPLES_LABEL_MAX])
@@ -18,11 +39,14 @@ static bool label_of(
 	return sample && samples_label(sample, label, value);
 }
 
-/* Writes the value that most members have, and returns how many have it. The first one wins if two are as frequent. */
-static size_t most_frequent(const struct fleet_member *members, size_t count, const char *name, const char *label,
-	char most[SAMPLES_LABEL_MAX])
+/*
+ * Adds the finding about members whose label has another value than that of most members, which it writes. The first
+ * value wins if two are as frequent. Returns whether all are the same, and there is a member.
+ */
+static bool compare(const struct fleet_member *members, size_t count, const char *name, const char *label,
+	const struct finding *other, char most[SAMPLES_LABEL_MAX])
 {
-	char one[SAMPLES_LABEL_MAX], other[SAMPLES_LABEL_MAX];
+	char one[SAMPLES_LABEL_MAX], two[SAMPLES_LABEL_MAX];
 	size_t best = 0;
 
 	most[0] = '\0';
@@ -31,91 +55,96 @@ static size_t most_frequent(const struct fleet_member *members, size_t count, co
 
 		label_of(&members[i], name, label, one);
 		for (size_t j = 0; j < count; j++)
-			same += label_of(&members[j], name, label, other) && strcmp(one, other) == 0;
+			same += label_of(&members[j], name, label, two) && strcmp(one, two) == 0;
 		if (same > best) {
 			best = same;
 			memcpy(most, one, sizeof(one));
 		}
 	}
-	return best;
-}
-
-static void check_digests(struct fleet *fleet)
-{
-	char most[SAMPLES_LABEL_MAX], own[SAMPLES_LABEL_MAX];
-	size_t best = most_frequent(fleet->directors, fleet->director_count, "glb_director_table_info", "digest", most);
-
-	fleet->findings.check = "digests";
-	for (size_t i = 0; i < fleet->director_count; i++) {
-		label_of(&fleet->directors[i], "glb_director_table_info", "digest", own);
-		if (strcmp(own, most) != 0)
-			findings_add(&fleet->findings, FINDINGS_FAIL, fleet->directors[i].name, NULL,
-				"the digest of its table is %s, and that of %zu of %zu directors %s, so flows that move to or from it can break: compare the table files, then run systemctl reload glb-director there",
-				own, best, fleet->director_count, most);
-	}
-	if (fleet->director_count && best == fleet->director_count)
-		findings_add(&fleet->findings, FINDINGS_OK, "", NULL, "%zu director%s: digest %s",
-			fleet->director_count, text_plural(fleet->director_count), most);
-}
-
-/* Adds findings about members of another version than most. */
-static void check_versions(struct fleet *fleet, const struct fleet_member *members, size_t count, const char *name,
-	const char *program, const char *mend)
-{
-	char most[SAMPLES_LABEL_MAX], own[SAMPLES_LABEL_MAX];
-	size_t best = most_frequent(members, count, name, "version", most);
-
 	for (size_t i = 0; i < count; i++) {
-		label_of(&members[i], name, "version", own);
-		if (strcmp(own, most) != 0)
-			findings_add(&fleet->findings, FINDINGS_WARN, members[i].name, NULL,
-				"its %s is version %s, and that of %zu of %zu hosts %s, so the hosts may behave differently: %s",
-				program, own, best, count, most, mend);
+		label_of(&members[i], name, label, one);
+		if (strcmp(one, most) != 0)
+			findings_add(other, members[i].name, one, findings_value("%zu", best),
+				findings_value("%zu", count), most);
 	}
-	if (count && best == count)
-		findings_add(&fleet->findings, FINDINGS_OK, "", NULL, "%zu host%s: %s %s", count, text_plural(count),
-			program, most);
+	return count && best == count;
 }
 
-static void check_health(struct fleet *fleet, const struct fleet_member *director)
+void fleet_digests(void *subject)
+{
+	const struct fleet *fleet = subject;
+	size_t count = fleet->director_count;
+	char most[SAMPLES_LABEL_MAX];
+
+	if (compare(fleet->directors, count, "glb_director_table_info", "digest", &other_digest, most))
+		findings_ok("", "%zu director%s: digest %s", count, text_plural(count), most);
+}
+
+static void check_versions(const struct fleet_member *members, size_t count, const char *name, const char *program,
+	const struct finding *other)
+{
+	char most[SAMPLES_LABEL_MAX];
+
+	if (compare(members, count, name, "version", other, most))
+		findings_ok("", "%zu host%s: %s %s", count, text_plural(count), program, most);
+}
+
+void fleet_versions(void *subject)
+{
+	const struct fleet *fleet = subject;
+
+	check_versions(
+		fleet->directors, fleet->director_count, "glb_director_build_info", "glb-director", &other_director);
+	check_versions(fleet->proxies, fleet->proxy_count, "glb_redirect_build_info", "glb-redirect", &other_proxy);
+}
+
+static void check_health(const struct fleet_member *director)
 {
 	char state[SAMPLES_LABEL_MAX] = "unknown";
 	const char *sample;
-	bool degraded;
 
 	for (size_t at = 0; (sample = samples_next(director->samples, "glb_director_health_state", &at));)
 		if (samples_value(sample) == 1 && samples_label(sample, "state", state))
 			break;
-	degraded = strcmp(state, "degraded") == 0;
 	if (strcmp(state, "ok") == 0)
-		findings_add(&fleet->findings, FINDINGS_OK, director->name, NULL, "ok");
+		findings_ok(director->name, "ok");
 	else
-		findings_add(&fleet->findings, degraded ? FINDINGS_WARN : FINDINGS_FAIL, director->name, NULL,
-			"its health is %s, so %s: run glb-director-cli health there", state,
-			degraded ? "something is lost or at risk" : "it should get no packets");
+		findings_add(strcmp(state, "degraded") == 0 ? &degraded : &not_ok, director->name, state);
 }
 
-static void check_attached(struct fleet *fleet, const struct fleet_member *proxy)
+void fleet_health(void *subject)
 {
-	unsigned attached = 0, reported = 0;
+	const struct fleet *fleet = subject;
+
+	for (size_t i = 0; i < fleet->director_count; i++)
+		check_health(&fleet->directors[i]);
+}
+
+static void check_attached(const struct fleet_member *proxy)
+{
+	unsigned attached = 0, detached = 0;
 	char interface[SAMPLES_LABEL_MAX];
 	const char *sample;
 
 	for (size_t at = 0; (sample = samples_next(proxy->samples, "glb_redirect_attached", &at));) {
 		samples_label(sample, "interface", interface);
 		attached += samples_value(sample) == 1;
-		if (samples_value(sample) == 1)
-			continue;
-		reported++;
-		findings_add(&fleet->findings, FINDINGS_FAIL, proxy->name, NULL,
-			"its program no longer runs on %s, so packets of the directors reach no service: run glb-redirect attach %s there",
-			interface, interface);
+		detached += samples_value(sample) != 1;
+		if (samples_value(sample) != 1)
+			findings_add(&program_detached, proxy->name, interface);
 	}
-	if (!attached && !reported)
-		findings_add(&fleet->findings, FINDINGS_FAIL, proxy->name, NULL,
-			"no program is attached, so packets of the directors reach no service: run glb-redirect attach IFACE there");
-	else if (attached && !reported)
-		findings_add(&fleet->findings, FINDINGS_OK, proxy->name, NULL, "the program is attached");
+	if (!attached && !detached)
+		findings_add(&not_attached, proxy->name);
+	else if (!detached)
+		findings_ok(proxy->name, "the program is attached");
+}
+
+void fleet_attached(void *subject)
+{
+	const struct fleet *fleet = subject;
+
+	for (size_t i = 0; i < fleet->proxy_count; i++)
+		check_attached(&fleet->proxies[i]);
 }
 
 /* Returns whether allow_from of the interface has the address. *known: whether the proxy tells. */
@@ -144,7 +173,8 @@ static bool allows(const struct fleet_member *proxy, const char *interface, cons
  * Adds findings about directors whose packets the program on the interface drops. Returns whether it did. *unknown
  * becomes true if there is no director, or one of which nothing tells whether it is allowed.
  */
-static bool report_refused(struct fleet *fleet, const struct fleet_member *proxy, const char *interface, bool *unknown)
+static bool report_refused(
+	const struct fleet *fleet, const struct fleet_member *proxy, const char *interface, bool *unknown)
 {
 	char source[SAMPLES_LABEL_MAX];
 	bool reported = false, allowed, known;
@@ -163,15 +193,13 @@ static bool report_refused(struct fleet *fleet, const struct fleet_member *proxy
 		*unknown |= !known;
 		if (allowed || !known)
 			continue;
-		findings_add(&fleet->findings, FINDINGS_FAIL, proxy->name, NULL,
-			"allow_from on %s does not have %s, the source address of %s, so it drops every packet of this director: add the address to redirect.conf there, and run glb-redirect reload %s",
-			interface, source, director->name, interface);
+		findings_add(&refuses, proxy->name, interface, source, director->name);
 		reported = true;
 	}
 	return reported;
 }
 
-static void check_senders(struct fleet *fleet, const struct fleet_member *proxy)
+static void check_senders(const struct fleet *fleet, const struct fleet_member *proxy)
 {
 	char interface[SAMPLES_LABEL_MAX];
 	bool reported = false, any = false, unknown = false;
@@ -185,32 +213,19 @@ static void check_senders(struct fleet *fleet, const struct fleet_member *proxy)
 			reported |= report_refused(fleet, proxy, interface, &unknown);
 			continue;
 		}
-		findings_add(&fleet->findings, FINDINGS_WARN, proxy->name, NULL,
-			"its program on %s is open to any sender, so everybody can send packets past the directors: set allow_from in redirect.conf there, and run glb-redirect reload %s",
-			interface, interface);
+		findings_add(&open, proxy->name, interface);
 		reported = true;
 	}
 	if (any && !reported)
-		findings_add(&fleet->findings, FINDINGS_OK, proxy->name, NULL,
+		findings_ok(proxy->name, "%s",
 			unknown ? "not known: whether it refuses a director; it is not open to any sender"
 				: "it refuses no director and is not open");
 }
 
-void fleet_check(struct fleet *fleet)
+void fleet_senders(void *subject)
 {
-	fleet->findings.check = "health";
-	for (size_t i = 0; i < fleet->director_count; i++)
-		check_health(fleet, &fleet->directors[i]);
-	check_digests(fleet);
-	fleet->findings.check = "versions";
-	check_versions(fleet, fleet->directors, fleet->director_count, "glb_director_build_info", "glb-director",
-		"withdraw it, and restart it with the version that is installed on the others");
-	check_versions(fleet, fleet->proxies, fleet->proxy_count, "glb_redirect_build_info", "glb-redirect",
-		"install the version that the others have");
-	fleet->findings.check = "attached";
-	for (size_t i = 0; i < fleet->proxy_count; i++)
-		check_attached(fleet, &fleet->proxies[i]);
-	fleet->findings.check = "senders";
+	const struct fleet *fleet = subject;
+
 	for (size_t i = 0; i < fleet->proxy_count; i++)
 		check_senders(fleet, &fleet->proxies[i]);
 }
