@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The engine of commands that look at a host, change nothing, and say what is wrong and how to mend it. A command has a
- * list of checks. Above the code of a check stand the findings that it can add: the words for people are only there. The
+ * list of checks. Above the code of a check stand the findings that it can add: only they have words for people. The
  * code decides, and passes the object and the values. One thread, and one command at a time, because the findings are
  * kept here.
  */

@@ -369,10 +369,24 @@ def test_a_driver_that_cannot_send_redirected_packets(proxy):
     assert (finding["level"], finding["check"], finding["object"]) == ("warn", "transmit", "eth0")
     proxy.attach()
     (finding,) = proxy.check()
-    assert (finding["level"], finding["check"]) == ("fail", "transmit") and "no GRO" in finding["text"]
+    assert (finding["level"], finding["check"]) == ("fail", "transmit") and "has no GRO" in finding["text"]
     proxy.host.run(proxy.program, "detach", "eth0")
     proxy.attach("--mode", "generic")
     assert proxy.check() == []
+
+
+@pytest.mark.skipif(KERNEL < (6, 3), reason="Linux tells from 6.3 on what drivers can do for XDP")
+def test_a_driver_without_redirected_packets(proxy):
+    proxy.host.ip("link add br7 type bridge", "link set br7 up mtu 1600")
+    (finding,) = [each for each in proxy.check(interface="br7") if each["check"] == "transmit"]
+    assert (finding["level"], finding["object"], finding["command"]) == ("warn", "br7", "glb-redirect attach br7 --mode generic")
+    assert "its driver cannot send what XDP redirects" in finding["text"]
+
+
+def test_a_host_without_vips(proxy):
+    proxy.host.ip("addr flush dev lo")
+    (finding,) = proxy.check()
+    assert (finding["level"], finding["check"], finding["object"]) == ("fail", "vips", "lo") and "it has no VIP: add the VIPs" in finding["text"]
 
 
 def test_packets_for_the_next_hop_that_were_lost(proxy):
@@ -391,11 +405,13 @@ def test_packets_for_the_next_hop_that_were_lost(proxy):
     assert sum(map(int, re.search(r"refused (\d+), the driver (\d+)", finding["text"]).groups())) == 7
 
 
-@pytest.mark.parametrize("name, level, command", [("rx-lro", "fail", "ethtool -K eth0 lro off"), ("rx-gro-hw", "warn", "ethtool -K eth0 rx-gro-hw off")])
-def test_offloads_of_a_card(proxy, name, level, command):
+@pytest.mark.parametrize("name, level, command, text", [("rx-lro", "fail", "ethtool -K eth0 lro off", "LRO is on: it merges packets"),
+                                                        ("rx-gro-hw", "warn", "ethtool -K eth0 rx-gro-hw off", "hardware GRO is on: it can merge packets")])
+def test_offloads_of_a_card(proxy, name, level, command, text):
     env = {"LD_PRELOAD": str(BUILD / "tests/bpf/programs/fake-offloads.so"), "FAKE_OFFLOADS": name}
     (finding,) = proxy.check(env=env)
     assert (finding["level"], finding["check"], finding["object"], finding["command"]) == (level, "offloads", "eth0", command)
+    assert text in finding["text"]
 
 
 def add_vlan(proxy):
@@ -449,7 +465,7 @@ def test_an_interface_in_a_vrf(proxy):
         pytest.skip("the kernel has no VRFs")
     proxy.host.ip("link set red up", "link set eth0 master red")
     finding = next(each for each in proxy.check("--vip", VIP4) if each["check"] == "interface")
-    assert (finding["level"], finding["command"]) == ("fail", "ip link set dev eth0 nomaster") and "VRF red" in finding["text"]
+    assert (finding["level"], finding["command"]) == ("fail", "ip link set dev eth0 nomaster") and "belongs to the VRF red" in finding["text"]
 
 
 def test_no_such_interface_and_no_ethernet(proxy):
