@@ -13,6 +13,7 @@
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 
+#include "program/host/device.h"
 #include "program/log.h"
 
 #define VHOST_DEVICE "/dev/vhost-net"
@@ -89,34 +90,29 @@ static void set_mtu(const struct port *port, const struct port *exception)
 {
 	uint16_t largest = largest_mtu(port, exception);
 	struct ifreq request = {.ifr_mtu = RTE_MIN(port->mtu, largest)};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	snprintf(request.ifr_name, sizeof(request.ifr_name), "glb%u", port->id);
-	if (fd < 0 || ioctl(fd, SIOCSIFMTU, &request))
+	if (device_ask(SIOCSIFMTU, &request) != 0)
 		log_warning("%s: cannot have MTU %d, the MTU of port %u: %s: set it yourself (ip link set dev %s mtu %d)",
 			request.ifr_name, request.ifr_mtu, port->id, strerror(errno), request.ifr_name, request.ifr_mtu);
 	else if (port->mtu > largest)
 		log_warning("%s: has MTU %u, not %u as port %u, because a larger frame does not fit into a buffer",
 			request.ifr_name, largest, port->mtu, port->id);
-	if (fd >= 0)
-		close(fd);
 }
 
 /* net_virtio_user leaves the interface down, and does not tell DPDK which one it has made. */
 static void bring_up(const struct port *port, struct port *exception)
 {
 	struct ifreq request = {0};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), error;
+	int error;
 
 	snprintf(request.ifr_name, sizeof(request.ifr_name), "glb%u", port->id);
 	exception->info.if_index = if_nametoindex(request.ifr_name);
-	error = fd < 0 || ioctl(fd, SIOCGIFFLAGS, &request);
+	error = device_ask(SIOCGIFFLAGS, &request);
 	request.ifr_flags |= IFF_UP;
-	if (error || ioctl(fd, SIOCSIFFLAGS, &request))
+	if (error || device_ask(SIOCSIFFLAGS, &request) != 0)
 		log_warning("%s: cannot be brought up: %s: do it yourself (ip link set dev %s up)", request.ifr_name,
 			strerror(errno), request.ifr_name);
-	if (fd >= 0)
-		close(fd);
 }
 
 /* Lets the kernel do it, for a driver that uses a kernel interface. The kernel undoes it when the process ends. */

@@ -7,9 +7,8 @@
 #include <net/if_arp.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "program/host/device.h"
 #include "program/log.h"
 
 struct mac_text {
@@ -77,19 +76,14 @@ void port_macs_filter(const struct port *port, const struct admission *admission
 static bool read_mac(const struct port *port, struct rte_ether_addr *mac)
 {
 	struct ifreq request = {0};
-	bool known;
-	int fd;
 
 	if (!port->info.if_index)
 		return rte_eth_macaddr_get(port->id, mac) == 0;
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	known = fd >= 0 && if_indextoname(port->info.if_index, request.ifr_name) &&
-		ioctl(fd, SIOCGIFHWADDR, &request) == 0 && request.ifr_hwaddr.sa_family == ARPHRD_ETHER;
-	if (known)
-		memcpy(mac, request.ifr_hwaddr.sa_data, sizeof(*mac));
-	if (fd >= 0)
-		close(fd);
-	return known;
+	if (!if_indextoname(port->info.if_index, request.ifr_name) || device_ask(SIOCGIFHWADDR, &request) != 0 ||
+		request.ifr_hwaddr.sa_family != ARPHRD_ETHER)
+		return false;
+	memcpy(mac, request.ifr_hwaddr.sa_data, sizeof(*mac));
+	return true;
 }
 
 static void follow(struct port *port, const struct port *exception)

@@ -5,12 +5,10 @@
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
-#include <stdio.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "director/ports/port.h"
+#include "program/host/device.h"
 
 /* Drivers on kernel interfaces do not report the real link, so this asks the kernel. False: it does not know the
  * interface. */
@@ -18,20 +16,14 @@ static bool read_kernel(const struct port *port, struct link *link)
 {
 	struct ethtool_cmd command = {.cmd = ETHTOOL_GSET};
 	struct ifreq request = {0};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	bool known = fd >= 0 && if_indextoname(port->info.if_index, request.ifr_name) &&
-		     ioctl(fd, SIOCGIFFLAGS, &request) == 0;
 
-	if (known) {
-		link->up = (request.ifr_flags & IFF_UP) && (request.ifr_flags & IFF_RUNNING);
-		request.ifr_data = (char *)&command;
-		if (link->up && ioctl(fd, SIOCETHTOOL, &request) == 0 &&
-			ethtool_cmd_speed(&command) != (uint32_t)SPEED_UNKNOWN)
-			link->mbps = ethtool_cmd_speed(&command);
-	}
-	if (fd >= 0)
-		close(fd);
-	return known;
+	if (!if_indextoname(port->info.if_index, request.ifr_name) || device_ask(SIOCGIFFLAGS, &request) != 0)
+		return false;
+	link->up = (request.ifr_flags & IFF_UP) && (request.ifr_flags & IFF_RUNNING);
+	if (link->up && device_ethtool(request.ifr_name, &command) == 0 &&
+		ethtool_cmd_speed(&command) != (uint32_t)SPEED_UNKNOWN)
+		link->mbps = ethtool_cmd_speed(&command);
+	return true;
 }
 
 struct link link_ask(const struct port *port)

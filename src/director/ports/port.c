@@ -5,8 +5,6 @@
 #include <net/if.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <rte_errno.h>
 #include <rte_mbuf.h>
@@ -17,6 +15,7 @@
 #include "director/ports/port_device.h"
 #include "director/ports/port_interrupts.h"
 #include "director/ports/port_rss.h"
+#include "program/host/device.h"
 #include "program/log.h"
 #include "worker/mbuf.h"
 #include "worker/queue.h"
@@ -223,12 +222,8 @@ int port_setup(struct port *port, const struct conf *conf, uint32_t lcores, uint
 static uint16_t kernel_mtu(const struct port *port, uint16_t otherwise)
 {
 	struct ifreq request = {0};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	bool known = fd >= 0 && if_indextoname(port->info.if_index, request.ifr_name) &&
-		     ioctl(fd, SIOCGIFMTU, &request) == 0;
+	bool known = if_indextoname(port->info.if_index, request.ifr_name) && device_ask(SIOCGIFMTU, &request) == 0;
 
-	if (fd >= 0)
-		close(fd);
 	return known ? (uint16_t)RTE_MIN(request.ifr_mtu, UINT16_MAX) : otherwise; /* the MTU of lo is 65536 */
 }
 

@@ -8,20 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
-static bool ask(unsigned long question, const char *name, struct ifreq *request)
-{
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	bool known;
-
-	snprintf(request->ifr_name, sizeof(request->ifr_name), "%s", name);
-	known = fd >= 0 && ioctl(fd, question, request) == 0;
-	if (fd >= 0)
-		close(fd);
-	return known;
-}
+#include "program/host/device.h"
 
 static bool read_copy(const struct host *host, const char *name, struct interface *interface)
 {
@@ -42,27 +30,23 @@ static bool read_copy(const struct host *host, const char *name, struct interfac
 
 bool interface_read(const struct host *host, const char *name, struct interface *interface)
 {
-	struct ifreq flags = {0}, mtu = {0};
+	struct ifreq flags = {0}, mtu;
 
 	if (*host->root)
 		return read_copy(host, name, interface);
-	if (!ask(SIOCGIFFLAGS, name, &flags) || !ask(SIOCGIFMTU, name, &mtu))
+	snprintf(flags.ifr_name, sizeof(flags.ifr_name), "%s", name);
+	mtu = flags;
+	if (device_ask(SIOCGIFFLAGS, &flags) != 0 || device_ask(SIOCGIFMTU, &mtu) != 0)
 		return false;
 	*interface = (struct interface){
 		.up = flags.ifr_flags & IFF_UP, .running = flags.ifr_flags & IFF_RUNNING, .mtu = (unsigned)mtu.ifr_mtu};
 	return true;
 }
 
-static uint32_t ask_driver(uint32_t question, const char *name)
-{
-	struct ethtool_value value = {.cmd = question};
-	struct ifreq request = {.ifr_data = (void *)&value};
-
-	return ask(SIOCETHTOOL, name, &request) ? value.data : 0;
-}
-
 struct interface_merging interface_merges(const char *name)
 {
-	return (struct interface_merging){
-		.lro = ask_driver(ETHTOOL_GFLAGS, name) & ETH_FLAG_LRO, .gro = ask_driver(ETHTOOL_GGRO, name)};
+	struct ethtool_value flags = {.cmd = ETHTOOL_GFLAGS}, gro = {.cmd = ETHTOOL_GGRO};
+
+	return (struct interface_merging){.lro = device_ethtool(name, &flags) == 0 && flags.data & ETH_FLAG_LRO,
+		.gro = device_ethtool(name, &gro) == 0 && gro.data};
 }

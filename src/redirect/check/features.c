@@ -3,15 +3,10 @@
 
 #include <linux/ethtool.h>
 #include <linux/genetlink.h>
-#include <linux/sockios.h>
-#include <net/if.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "program/host/device.h"
 #include "redirect/host/netlink.h"
 
 #define MAX_FEATURES 256 /* Linux 6.18 has less than 64 */
@@ -24,22 +19,14 @@
 #define NETDEV_XDP_CAN_XMIT   (1u << 2)
 #define NETDEV_FAMILY_VERSION 1
 
-static bool ask(int fd, const char *interface, void *command)
-{
-	struct ifreq request = {.ifr_data = command};
-
-	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", interface);
-	return ioctl(fd, SIOCETHTOOL, &request) == 0;
-}
-
-static uint32_t count_features(int fd, const char *interface)
+static uint32_t count_features(const char *interface)
 {
 	struct ethtool_sset_info *info = calloc(1, sizeof(*info) + sizeof(info->data[0]));
 	uint32_t count = 0;
 
 	if (info) {
 		*info = (struct ethtool_sset_info){.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_FEATURES};
-		if (ask(fd, interface, info) && info->data[0] <= MAX_FEATURES)
+		if (device_ethtool(interface, info) == 0 && info->data[0] <= MAX_FEATURES)
 			count = info->data[0];
 	}
 	free(info);
@@ -69,35 +56,23 @@ static void set_features(const struct ethtool_gstrings *names, const struct etht
 				*wanted[j].value = is_active(state, i);
 }
 
-static bool read_features(int fd, const char *interface, struct features *features)
+bool features_read(const char *interface, struct features *features)
 {
-	uint32_t count = count_features(fd, interface), blocks = (count + 31) / 32;
+	uint32_t count = count_features(interface), blocks = (count + 31) / 32;
 	struct ethtool_gstrings *names = calloc(1, sizeof(*names) + (size_t)count * ETH_GSTRING_LEN);
 	struct ethtool_gfeatures *state = calloc(1, sizeof(*state) + blocks * sizeof(state->features[0]));
 	bool known = count && names && state;
 
+	*features = (struct features){0};
 	if (known) {
 		*names = (struct ethtool_gstrings){.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES, .len = count};
 		*state = (struct ethtool_gfeatures){.cmd = ETHTOOL_GFEATURES, .size = blocks};
-		known = ask(fd, interface, names) && ask(fd, interface, state);
+		known = device_ethtool(interface, names) == 0 && device_ethtool(interface, state) == 0;
 	}
 	if (known)
 		set_features(names, state, count, features);
 	free(names);
 	free(state);
-	return known;
-}
-
-bool features_read(const char *interface, struct features *features)
-{
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	bool known;
-
-	*features = (struct features){0};
-	if (fd < 0)
-		return false;
-	known = read_features(fd, interface, features);
-	close(fd);
 	return known;
 }
 

@@ -7,10 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "program/command.h"
+#include "program/host/device.h"
 #include "redirect/host/links.h"
 #include "redirect/host/system.h"
 #include "redirect/host/vlan.h"
@@ -64,19 +63,14 @@ static int refuse_vrf(const char *interface, uint32_t ifindex)
 int interface_read(const char *interface, uint32_t *ifindex, struct redirect_settings *settings)
 {
 	struct ifreq type = {0}, mtu;
-	int fd, error;
 
 	*ifindex = if_nametoindex(interface);
 	if (!*ifindex)
 		return command_error("there is no interface '%s'", interface);
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	snprintf(type.ifr_name, sizeof(type.ifr_name), "%s", interface);
 	mtu = type;
-	error = fd < 0 || ioctl(fd, SIOCGIFHWADDR, &type) != 0 || ioctl(fd, SIOCGIFMTU, &mtu) != 0 ? errno : 0;
-	if (fd >= 0)
-		close(fd);
-	if (error)
-		return command_error("%s: cannot read the interface's type and MTU: %s", interface, strerror(error));
+	if (device_ask(SIOCGIFHWADDR, &type) != 0 || device_ask(SIOCGIFMTU, &mtu) != 0)
+		return command_error("%s: cannot read the interface's type and MTU: %s", interface, strerror(errno));
 	if (type.ifr_hwaddr.sa_family != ARPHRD_ETHER && type.ifr_hwaddr.sa_family != ARPHRD_LOOPBACK)
 		return command_error(
 			"%s is not an Ethernet interface: attach to the interface that receives GUE with Ethernet headers",

@@ -3,16 +3,15 @@
 
 #include <linux/capability.h>
 #include <linux/ethtool.h>
-#include <linux/sockios.h>
-#include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
+#include "program/host/device.h"
+#include "program/host/host.h"
 
 const char *system_release(void)
 {
@@ -66,14 +65,9 @@ bool system_missing_capabilities(char missing[SYSTEM_CAPABILITIES_MAX])
 void system_driver(const char *interface, char driver[SYSTEM_DRIVER_MAX])
 {
 	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
-	struct ifreq request = {.ifr_data = (void *)&info};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", interface);
-	if (fd < 0 || ioctl(fd, SIOCETHTOOL, &request) != 0 || !*info.driver)
+	if (device_ethtool(interface, &info) != 0 || !*info.driver)
 		strcpy(info.driver, "unknown");
-	if (fd >= 0)
-		close(fd);
 	snprintf(driver, SYSTEM_DRIVER_MAX, "%s", info.driver);
 }
 
@@ -81,16 +75,9 @@ bool system_setting(long *value, const char *format, ...)
 {
 	char path[128] = "/proc/sys/";
 	va_list args;
-	FILE *file;
-	int found;
 
 	va_start(args, format);
 	vsnprintf(path + strlen(path), sizeof(path) - strlen(path), format, args);
 	va_end(args);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	found = fscanf(file, "%ld", value);
-	fclose(file);
-	return found == 1;
+	return host_number(path, value);
 }

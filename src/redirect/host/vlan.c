@@ -4,14 +4,11 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
-#include <linux/sockios.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "program/host/device.h"
 #include "redirect/host/links.h"
 
 #define MAX_DEPTH 4 /* of VLANs on VLANs */
@@ -19,15 +16,9 @@
 static int strips_tags(const char *interface, bool *strips)
 {
 	struct ethtool_value flags = {.cmd = ETHTOOL_GFLAGS};
-	struct ifreq request = {.ifr_data = (void *)&flags};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), error = 0;
-
-	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", interface);
 	/* A device without ethtool removes nothing. */
-	if (fd < 0 || (ioctl(fd, SIOCETHTOOL, &request) != 0 && errno != EOPNOTSUPP))
-		error = -errno;
-	if (fd >= 0)
-		close(fd);
+	int error = device_ethtool(interface, &flags) != 0 && errno != EOPNOTSUPP ? -errno : 0;
+
 	*strips = flags.data & ETH_FLAG_RXVLAN;
 	return error;
 }
