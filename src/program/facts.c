@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 uint64_t facts_number(const struct fact *fact, const void *from)
 {
@@ -11,6 +12,8 @@ uint64_t facts_number(const struct fact *fact, const void *from)
 	switch (fact->form) {
 	case FACTS_BOOL:
 		return *(const bool *)at;
+	case FACTS_INT:
+		return *(const int *)at;
 	case FACTS_U16:
 		return *(const uint16_t *)at;
 	case FACTS_U32:
@@ -28,7 +31,8 @@ double facts_real(const struct fact *fact, const void *from)
 
 void facts_family(struct openmetrics *to, const struct fact *fact)
 {
-	openmetrics_family(to, fact->metric, fact->type, fact->help);
+	if (!to->family || strcmp(to->family, fact->metric) != 0)
+		openmetrics_family(to, fact->metric, fact->type, fact->family_help ? fact->family_help : fact->help);
 }
 
 void facts_sample(
@@ -50,6 +54,6 @@ void facts_metrics(struct openmetrics *to, const struct fact *facts, const void 
 		if (!facts->metric)
 			continue;
 		facts_family(to, facts);
-		facts_sample(to, facts, OPENMETRICS_NO_LABELS, from);
+		facts_sample(to, facts, OPENMETRICS_LABELS(facts->label), from);
 	}
 }

@@ -14,6 +14,7 @@
 
 enum facts_form {
 	FACTS_BOOL,
+	FACTS_INT,
 	FACTS_U16,
 	FACTS_U32,
 	FACTS_U64,
@@ -27,12 +28,17 @@ struct fact {
 	enum facts_form form;
 	uint32_t offset;
 	const char *help; /* a sentence or a noun phrase */
+	/* The label in which the entries of one metric differ. They follow each other, and the first one has the help of the
+	 * metric. */
+	struct openmetrics_label label;
+	const char *family_help;
 };
 
 /* Where a number is: FACTS_AT(struct link, mbps). The compiler knows its form. */
 #define FACTS_AT(of, member)                      \
 	.form = _Generic(((of *)0)->member, _Bool \
-			 : FACTS_BOOL, uint16_t   \
+			 : FACTS_BOOL, int        \
+			 : FACTS_INT, uint16_t    \
 			 : FACTS_U16, uint32_t    \
 			 : FACTS_U32, uint64_t    \
 			 : FACTS_U64, double      \
@@ -43,12 +49,12 @@ struct fact {
 uint64_t facts_number(const struct fact *fact, const void *from);
 double facts_real(const struct fact *fact, const void *from);
 
-/* Begins the family of a fact that has a metric. */
+/* Begins the family of a fact that has a metric, unless that family was begun last. */
 void facts_family(struct openmetrics *to, const struct fact *fact);
 /* Writes a sample of the family that was begun last. NAN: the number is not known, so it has no sample. */
 void facts_sample(
 	struct openmetrics *to, const struct fact *fact, const struct openmetrics_label *labels, const void *from);
-/* Writes each metric of the table as a family with one sample without labels. */
+/* Writes each metric of the table with the labels that the table has. */
 void facts_metrics(struct openmetrics *to, const struct fact *facts, const void *from);
 
 #endif

@@ -80,12 +80,42 @@ static void test_members_of_json(void **state)
 	json_decref(json);
 }
 
+struct drops {
+	uint64_t full, other;
+	int pid;
+};
+
+/* The family begins once, with the help of its first entry, and each sample has its label. */
+static void test_entries_of_one_metric_differ_in_a_label(void **state)
+{
+	static const struct fact by_reason[] = {
+		{"drops", "full", OPENMETRICS_COUNTER, FACTS_AT(struct drops, full), "the queue was full",
+			{"reason", "full"}, "dropped packets, by reason"},
+		{"drops", "other", OPENMETRICS_COUNTER, FACTS_AT(struct drops, other), "others", {"reason", "other"}},
+		{"pid", NULL, OPENMETRICS_GAUGE, FACTS_AT(struct drops, pid), "process id"},
+		{0},
+	};
+	struct openmetrics to = {.prefix = "x_"};
+	char *text;
+	size_t size;
+
+	(void)state;
+	to.to = open_memstream(&text, &size);
+	facts_metrics(&to, by_reason, &(struct drops){1, 2, 3});
+	fclose(to.to);
+	assert_string_equal(text, "# HELP x_drops dropped packets, by reason\n# TYPE x_drops counter\n"
+				  "x_drops_total{reason=\"full\"} 1\nx_drops_total{reason=\"other\"} 2\n"
+				  "# HELP x_pid process id\n# TYPE x_pid gauge\nx_pid 3\n");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_metrics),
 		cmocka_unit_test(test_number_that_is_not_known_has_no_sample),
 		cmocka_unit_test(test_members_of_json),
+		cmocka_unit_test(test_entries_of_one_metric_differ_in_a_label),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
