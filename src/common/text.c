@@ -2,6 +2,8 @@
 #include "common/text.h"
 
 #include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +66,12 @@ bool text_number(const char *text, uint32_t min, uint32_t max, uint32_t *number)
 		return false;
 	*number = value;
 	return true;
+}
+
+char *text_hex64(uint64_t number, char buf[TEXT_HEX64])
+{
+	snprintf(buf, TEXT_HEX64, "%016" PRIx64, number);
+	return buf;
 }
 
 bool text_percent(const char *text, double *percent)

@@ -45,6 +45,11 @@ static inline const char *text_plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
+#define TEXT_HEX64 17
+
+/* Writes a digest or a key as 16 hex digits. Returns buf. */
+char *text_hex64(uint64_t number, char buf[TEXT_HEX64]);
+
 /* Parses a percentage from 0 to 100, such as "5" or "0.25". False: *percent is unchanged. */
 bool text_percent(const char *text, double *percent);
 

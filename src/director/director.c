@@ -23,17 +23,6 @@ const struct port *director_exception_port(const struct director *director, uint
 	return director->exception_count ? &director->exceptions[port_index(director, id)] : NULL;
 }
 
-void director_port_stats(struct director *director, uint16_t index, struct rte_eth_stats *stats)
-{
-	struct port *port = &director->ports[index];
-
-	pthread_mutex_lock(&director->ports_lock); /* so that the port is not reset meanwhile */
-	if (port_is_running(port) && rte_eth_stats_get(port->id, stats) == 0)
-		port->stats = *stats;
-	*stats = port->stats;
-	pthread_mutex_unlock(&director->ports_lock);
-}
-
 void director_lint_table(const struct director *director)
 {
 	const struct netaddr own = netaddr_from_bytes(NETADDR_V4, &director->conf.outbound_src_ip);

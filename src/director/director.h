@@ -72,12 +72,6 @@ const struct port *director_port(const struct director *director, uint16_t id);
 const struct port *director_exception_port(const struct director *director, uint16_t id);
 
 /*
- * Reads what the driver of ports[index] counts. While the driver may not be asked, or if it fails, this is what it
- * counted last: a counter that is 0 for a moment looks like one that has begun anew. Any thread.
- */
-void director_port_stats(struct director *director, uint16_t index, struct rte_eth_stats *stats);
-
-/*
  * Logs warnings if the table in use does not fit outbound_src_ip or outbound_mtu. Main thread at the start, then the
  * control thread.
  */

@@ -50,14 +50,11 @@ static int open_table(void)
 
 static void print_counters(void)
 {
-	struct counters_value values[COUNTERS_VALUES];
 	struct counters sum;
-	unsigned count;
 
 	workers_sum(&director, &sum);
-	count = counters_list(&sum, values);
-	for (unsigned i = 0; i < count; i++)
-		printf("%-27s %20" PRIu64 "\n", values[i].name, values[i].value);
+	for (const struct fact *fact = counters_facts; fact->key; fact++)
+		printf("%-27s %20" PRIu64 "\n", fact->key, facts_number(fact, &sum));
 	fflush(stdout);
 }
 

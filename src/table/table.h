@@ -134,6 +134,15 @@ static inline bool table_backend_is_good(const struct table_backend *backend)
 	return backend->healthy && (backend->state == TABLE_ACTIVE || backend->state == TABLE_FILLING);
 }
 
+static inline uint32_t table_good_backends(const struct table *table)
+{
+	uint32_t good = 0;
+
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		good += table_backend_is_good(&table->backends[i]);
+	return good;
+}
+
 /* Backends whose weights are not known count as equal. */
 static inline unsigned table_backend_weight(const struct table_backend *backend)
 {

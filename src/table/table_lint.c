@@ -33,12 +33,9 @@ static void lint_addresses(const struct table *table, uint32_t t, bool (*is_wron
 static void lint_backends(const struct table *table, uint32_t t, struct faults *faults)
 {
 	char where[48];
-	uint32_t good = 0;
 
-	for (uint32_t i = 0; i < table->backend_count; i++)
-		good += table_backend_is_good(&table->backends[i]);
 	snprintf(where, sizeof(where), "tables[%u].backends", t);
-	if (table->backend_count && !good)
+	if (table->backend_count && !table_good_backends(table))
 		faults_warn(faults, where,
 			"no backend is good (active or filling, and healthy): new connections go to backends that should not get them");
 	lint_addresses(table, t, is_not_a_host, "not an address that a proxy can have: packets to it are lost", faults);

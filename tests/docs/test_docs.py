@@ -204,25 +204,51 @@ def listed(path, macro):
     return [(name, text.replace('\\"', '"')) for name, text in re.findall(r'X\((?:\w+,\s*)?"?(\w+)"?,\s*"((?:[^"\\]|\\.)*)"\)', body)]
 
 
-@pytest.mark.parametrize("page, heading, path, macro", [
-    ("counters.md", "Verdicts", "src/packet/verdict.h", "VERDICT_LIST"),
-    ("counters.md", "Other counters", "src/worker/counters.h", "COUNTERS_LIST"),
-    ("redirect.md", "Counters", "src/redirect/redirect.h", "REDIRECT_COUNTER_LIST"),
+def counters():
+    """[(name, help)] of the director's counters that are no verdicts."""
+    source = (TREE / "src/worker/counters.c").read_text()
+    return [(name, text.replace('\\"', '"')) for name, text in re.findall(r'\{COUNTER\((?:NULL|"\w+"), (\w+)\),\s*"((?:[^"\\]|\\.)*)"', source)]
+
+
+@pytest.mark.parametrize("page, heading, expected", [
+    ("counters.md", "Verdicts", listed("src/packet/verdict.h", "VERDICT_LIST")),
+    ("counters.md", "Other counters", counters()),
+    ("redirect.md", "Counters", listed("src/redirect/redirect.h", "REDIRECT_COUNTER_LIST")),
 ])
-def test_reference_of_counters_is_that_of_the_header(page, heading, path, macro):
+def test_reference_of_counters_is_that_of_the_program(page, heading, expected):
     section = (TREE / "docs/reference" / page).read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
     shown = re.findall(r"^\| `(\w+)` \| (.*) \|$", section.split("What to do")[0], flags=re.MULTILINE)
-    assert shown == listed(path, macro) and len(shown) >= 10
+    assert shown == expected and len(shown) >= 10
+
+
+def golden(name):
+    """What tests/golden has seen a program print."""
+    return (TREE / "tests/golden/expected" / name).read_text()
 
 
 def test_reference_of_telemetry_has_every_key():
     sources = "".join(path.read_text() for path in (TREE / "src/director/telemetry").glob("*.c"))
-    keys = set(re.findall(r'(?:add_dict_\w+|telemetry_reply_text)\(\s*\w+, "(\w+)"', sources))
+    keys = set(re.findall(r'(?:add_dict_\w+|telemetry_reply_\w+)\(\s*\w+, "(\w+)"', sources))
+    keys |= set(re.findall(r"(\w+) (?:integer|text|list)$", golden("glb-director.telemetry"), flags=re.MULTILINE))
+    keys -= {name for name, _ in counters()} | set(verdicts())
     page = (TREE / "docs/reference/telemetry.md").read_text()
-    assert len(keys) >= 35
+    assert len(keys) >= 70
     assert {key for key in keys if not re.search(rf'[`"]{key}[`"]', page)} == set()
     commands = re.findall(r'\{"(/glb/\w+)"', sources)
     assert re.findall(r"^## (/glb/\w+)", page, flags=re.MULTILINE) == commands
+
+
+def test_reference_of_metrics_has_every_metric_with_its_help():
+    """A row of the reference begins with the help of the metric, without marks, and may go on."""
+    page, exported = (TREE / "docs/reference/metrics.md").read_text(), golden("glb-director.metrics")
+    rows = {}
+    for name, kind, meaning in re.findall(r"^\| `glb_director_(\w+)` \| (\w+) \| .*?\| (.*) \|$", page, flags=re.MULTILINE):
+        suffix = {"counter": "_total", "info": "_info"}.get(kind, "")
+        rows[name.removesuffix(suffix)] = kind, re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", meaning).replace("`", "")
+    helps = dict(re.findall(r"^# HELP glb_director_(\w+) (.*)$", exported, flags=re.MULTILINE))
+    kinds = dict(re.findall(r"^# TYPE glb_director_(\w+) (\w+)$", exported, flags=re.MULTILINE))
+    assert {name: kind for name, (kind, _) in rows.items()} == kinds and len(kinds) >= 60
+    assert {name: meaning for name, (_, meaning) in rows.items() if not meaning.startswith(helps[name])} == {}
 
 
 def test_reference_of_health_has_every_cause():

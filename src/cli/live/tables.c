@@ -20,14 +20,11 @@ static json_t *describe(const struct table_set *set, uint32_t index)
 {
 	const struct table *table = &set->tables[index];
 	char label[16], bind[TABLE_BIND_TEXT_MAX];
-	int good = 0;
 	json_t *json;
 
-	for (uint32_t i = 0; i < table->backend_count; i++)
-		good += table_backend_is_good(&table->backends[i]);
 	json = json_pack("{s:i, s:s, s:i, s:i, s:i, s:i}", "index", (int)index, "name", table_label(set, index, label),
 		"hops", table->row_hops, "bind_count", (int)table->bind_count, "backend_count",
-		(int)table->backend_count, "good_backends", good);
+		(int)table->backend_count, "good_backends", (int)table_good_backends(table));
 	if (!table->name && table->bind_count)
 		json_object_set_new(json, "first_bind", json_string(table_bind_text(&table->binds[0], bind)));
 	return json;

@@ -239,6 +239,20 @@ void capture_close(struct capture *capture)
 	release(capture);
 }
 
+#define STATE(metric, key, member) metric, key, OPENMETRICS_GAUGE, FACTS_AT(struct capture_state, member)
+
+const struct fact capture_facts[] = {
+	{STATE("capture_running", "capture", running), "1 while glb-director-cli capture captures packets, else 0"},
+	{STATE(NULL, "capture_pid", pid), "process id of who captures"},
+	{STATE(NULL, "capture_uid", uid), "user id of who captures"},
+	{STATE("capture_start_timestamp_seconds", "capture_since", since),
+		"Unix time at which the capture that runs started; 0 if none runs"},
+	{STATE(NULL, "capture_matched", counters.matched), "packets that the filters chose"},
+	{STATE(NULL, "capture_lost", counters.lost), "of these, packets that the capture lost"},
+	{STATE(NULL, "capture_skipped", counters.skipped), "packets that the capture did not examine"},
+	{0},
+};
+
 struct capture_state capture_state(struct capture *capture)
 {
 	struct capture_state state = {0};

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "packet/capture_messages.h"
+#include "program/facts.h"
 
 struct capture;
 struct director;
@@ -37,6 +38,8 @@ struct capture_state {
 	char filter[CAPTURE_FILTER_TEXT]; /* "": none */
 	struct capture_counters counters;
 };
+
+extern const struct fact capture_facts[]; /* about struct capture_state */
 
 /* Any thread, until capture_close(). capture: NULL is one that does not run. */
 struct capture_state capture_state(struct capture *capture);

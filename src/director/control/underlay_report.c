@@ -99,6 +99,15 @@ bool underlay_report_tick(
 	return true;
 }
 
+const struct fact underlay_report_facts[] = {
+	{"underlay_mtu_bytes", "mtu", OPENMETRICS_GAUGE, FACTS_AT(struct underlay_record, last.mtu),
+		"the MTU in the last ICMP error of a router about a packet to the backend"},
+	{NULL, "guessed", OPENMETRICS_GAUGE, FACTS_AT(struct underlay_record, last.guessed),
+		"1 if the message did not have the MTU"},
+	{NULL, "messages", OPENMETRICS_COUNTER, FACTS_AT(struct underlay_record, messages), "number of messages"},
+	{0},
+};
+
 uint32_t underlay_report_read(struct underlay_report *report, struct underlay_record records[UNDERLAY_REPORT_MAX])
 {
 	uint32_t count;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "packet/icmp/underlay.h"
+#include "program/facts.h"
 
 #define UNDERLAY_REPORT_MAX       64 /* proxies with a record; that of the oldest message makes way for a new one */
 #define UNDERLAY_REPORT_EXPIRE_MS 600000 /* after the last message, as hosts forget a path MTU (RFC 1191 section 6.3) */
@@ -46,6 +47,8 @@ void underlay_report_add(struct underlay_report *report, const struct underlay_n
  */
 bool underlay_report_tick(
 	struct underlay_report *report, uint16_t outbound_mtu, uint64_t now_ms, char text[UNDERLAY_REPORT_TEXT]);
+
+extern const struct fact underlay_report_facts[]; /* about struct underlay_record */
 
 /* Copies the records. Returns their number. Any thread. */
 uint32_t underlay_report_read(struct underlay_report *report, struct underlay_record records[UNDERLAY_REPORT_MAX]);

@@ -3,27 +3,18 @@
 #include "director/director.h"
 #include "director/health/health_watch.h"
 
-static uint32_t good_backends(const struct table *table)
-{
-	uint32_t good = 0;
-
-	for (uint32_t i = 0; i < table->backend_count; i++)
-		good += table_backend_is_good(&table->backends[i]);
-	return good;
-}
-
 static void add_backends(const struct table_set *set, struct health_report *report)
 {
 	char label[16], object[HEALTH_OBJECT_SIZE];
 	uint64_t good = 0;
 
 	for (uint32_t i = 0; i < set->count; i++)
-		good += good_backends(&set->tables[i]);
+		good += table_good_backends(&set->tables[i]);
 	if (!good)
 		health_add(report, HEALTH_NO_GOOD_BACKEND, HEALTH_FAILS, "forwarding table",
 			"no table has a backend that is healthy, and active or filling: undrain a proxy, or see the health checks; glb-director-cli show --live lists the proxies");
 	for (uint32_t i = 0; i < set->count && good; i++) {
-		if (good_backends(&set->tables[i]))
+		if (table_good_backends(&set->tables[i]))
 			continue;
 		snprintf(object, sizeof(object), "table %.50s", table_label(set, i, label));
 		health_add(report, HEALTH_NO_GOOD_BACKEND, HEALTH_DEGRADES, object,

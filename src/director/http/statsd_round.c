@@ -26,15 +26,15 @@ void statsd_round_open(struct statsd_round *round, struct director *director)
 
 void statsd_round_close(struct statsd_round *round)
 {
+	metrics_end(&round->metrics);
 	statsd_close(round->statsd);
 	round->statsd = NULL;
 }
 
 static void begin(struct statsd_round *round, uint64_t now_ms)
 {
-	metrics_begin(&round->metrics, round->director,
+	round->running = metrics_begin(&round->metrics, round->director,
 		&(struct openmetrics){.take = statsd_take, .take_context = round->statsd});
-	round->running = true;
 	round->next_ms = now_ms + INTERVAL_MS;
 }
 
@@ -51,11 +51,14 @@ int statsd_round_step(struct statsd_round *round)
 		return round->next_ms - now_ms < WAIT_MS ? (int)(round->next_ms - now_ms) : WAIT_MS;
 	if (!round->running)
 		begin(round, now_ms);
+	if (!round->running)
+		return WAIT_MS;
 	for (unsigned i = 0; i < STEP_ITEMS && more == HTTP_MORE; i++)
 		more = metrics_step(&round->metrics);
 	if (more == HTTP_MORE)
 		return 0;
-	statsd_end(round->statsd, more == HTTP_END && !round->metrics.left_out, now_ms);
+	statsd_end(round->statsd, more == HTTP_END && !round->metrics.view->left_out, now_ms);
+	metrics_end(&round->metrics);
 	round->running = false;
 	return WAIT_MS;
 }

@@ -61,6 +61,7 @@ struct nexthop_summary {
 	/* Backends that packets go to; those of them without a reachable next hop */
 	uint32_t backends, backends_without;
 	uint32_t next_hops, unreachable; /* all, and those without a MAC to send to */
+	uint32_t states[NEIGHBOUR_STATES]; /* those in each state of neighbour_states */
 	char lost[46]; /* address of one that is unreachable, or "" */
 	char mac[18]; /* of the only one with a MAC; "unknown": there is none; "several" */
 };
@@ -85,9 +86,6 @@ bool nexthop_find(
 	struct nexthop *nexthop, uint32_t port, uint32_t backend, uint16_t source_port, struct nexthop_item *item);
 
 struct nexthop_summary nexthop_summary(struct nexthop *nexthop, uint32_t port);
-
-/* Counts the next hops in each state of neighbour_states. */
-void nexthop_count_states(struct nexthop *nexthop, uint32_t port, uint32_t counts[NEIGHBOUR_STATES]);
 
 /* Copy up to `max` items from index `first` on, and return how many there are. orphans: backends without a reachable
  * next hop. */

@@ -42,6 +42,7 @@ struct nexthop_summary nexthop_summary(struct nexthop *nexthop, uint32_t port)
 		if (!neighbour->backends)
 			continue;
 		summary.next_hops++;
+		summary.states[neighbour_state(neighbour)]++;
 		if (!neighbour_mac(neighbour) && summary.unreachable++ == 0)
 			neighbour_address(&neighbour->key, summary.lost);
 		mac = neighbour_mac(neighbour) ? neighbour_mac(neighbour) : mac;
@@ -80,17 +81,6 @@ uint32_t nexthop_list(struct nexthop *nexthop, uint32_t port, uint32_t first, st
 			items[count++] = describe(nexthop->neighbours.items[i], now);
 	pthread_mutex_unlock(&nexthop->lock);
 	return count;
-}
-
-void nexthop_count_states(struct nexthop *nexthop, uint32_t port, uint32_t counts[NEIGHBOUR_STATES])
-{
-	memset(counts, 0, NEIGHBOUR_STATES * sizeof(*counts));
-	pthread_mutex_lock(&nexthop->lock);
-	count_backends(nexthop, port);
-	for (uint32_t i = 0; i < nexthop->neighbours.count; i++)
-		if (nexthop->neighbours.items[i]->backends)
-			counts[neighbour_state(nexthop->neighbours.items[i])]++;
-	pthread_mutex_unlock(&nexthop->lock);
 }
 
 bool nexthop_find(

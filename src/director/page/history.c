@@ -4,11 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_cycles.h>
-
 #include "common/clock.h"
+#include "director/view/view.h"
 #include "director/workers.h"
-#include "worker/worker.h"
 
 /* A baseline is replaced after this time. */
 #define BASELINE_NS (60 * CLOCK_NS_PER_S)
@@ -64,14 +62,14 @@ void history_close(struct history *history)
 
 static void sample_counters(struct history *history, const struct counters *sum, double seconds)
 {
-	struct counters_value values[COUNTERS_VALUES];
-	unsigned count = counters_list(sum, values);
 	uint64_t drops = 0;
 
-	for (unsigned i = 0; i < count; i++) {
-		series_add(&history->counters[i], history->index, values[i].value, seconds);
-		if (strncmp(values[i].name, "drop_", strlen("drop_")) == 0)
-			drops += values[i].value;
+	for (unsigned i = 0; i < COUNTERS_VALUES; i++) {
+		uint64_t value = facts_number(&counters_facts[i], sum);
+
+		series_add(&history->counters[i], history->index, value, seconds);
+		if (strncmp(counters_facts[i].key, "drop_", strlen("drop_")) == 0)
+			drops += value;
 	}
 	series_add(&history->drops, history->index, drops, seconds);
 }
@@ -117,18 +115,15 @@ static bool sample_tables(struct history *history)
 static void sample_lcore(struct history *history, uint16_t index, double seconds)
 {
 	struct history_lcore *lcore = &history->lcores[index];
-	const struct worker *worker = history->director->workers[index];
-	struct poll_gaps_report report;
+	struct view_lcore view = view_lcore(history->director->workers[index]);
 	uint8_t worst = 0;
 
-	poll_gaps_read(&worker->gaps, rte_get_tsc_hz(), &report);
-	series_add(&lcore->busy, history->index, (uint64_t)(report.busy_seconds * 1e6), seconds);
-	series_add(&lcore->received, history->index, __atomic_load_n(&worker->counters.received, __ATOMIC_RELAXED),
-		seconds);
+	series_add(&lcore->busy, history->index, (uint64_t)(view.gaps.busy_seconds * 1e6), seconds);
+	series_add(&lcore->received, history->index, view.counters.received, seconds);
 	for (unsigned i = 0; i <= POLL_GAPS_BOUNDS; i++) {
-		if (report.counts[i] != lcore->counts[i])
+		if (view.gaps.counts[i] != lcore->counts[i])
 			worst = (uint8_t)(i + 1);
-		lcore->counts[i] = report.counts[i];
+		lcore->counts[i] = view.gaps.counts[i];
 	}
 	lcore->gaps[history->index] = worst;
 }
@@ -136,9 +131,8 @@ static void sample_lcore(struct history *history, uint16_t index, double seconds
 static void sample_port(struct history *history, uint16_t index, double seconds)
 {
 	struct history_port *rates = &history->ports[index];
-	struct rte_eth_stats stats;
+	struct rte_eth_stats stats = view_port_counted(history->director, index).stats;
 
-	director_port_stats(history->director, index, &stats);
 	series_add(&rates->rx, history->index, stats.ipackets, seconds);
 	series_add(&rates->tx, history->index, stats.opackets, seconds);
 	series_add(&rates->rx_bytes, history->index, stats.ibytes, seconds);

@@ -1,28 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "director/page/page.h"
 
-#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
 #include "common/clock.h"
 #include "common/text.h"
-#include "director/capture/capture.h"
-#include "director/nexthop/nexthop.h"
-#include "director/page/page_ports.h"
+#include "director/view/view.h"
 #include "director/workers.h"
 #include "program/html/html.h"
-#include "worker/worker.h"
 
 struct figures {
 	struct rates received, forwarded, bytes, drops;
 	double drop_share, busiest, worst_gap;
 	uint32_t good, backends, tables;
-	uint64_t generation;
-	double age_s;
-	const char *format;
+	struct view_routes routes;
 	const struct isa_choice *isa;
-	char digest[17];
 };
 
 struct lcore_row {
@@ -30,6 +23,16 @@ struct lcore_row {
 	struct rates busy;
 	double received, worst_gap;
 };
+
+struct port_row {
+	struct view_port port;
+	enum html_state state;
+	char text[LINK_TEXT_MAX];
+	double rx, tx, rx_bits, tx_bits;
+};
+
+/* Next hops, and backends without one, that the page lists for each port. */
+enum { NEXT_HOPS_SHOWN = 32, ORPHANS_SHOWN = 16 };
 
 /* Not the length of the gap, but the bound of its bucket. */
 static void html_gap(FILE *to, double seconds)
@@ -49,14 +52,13 @@ struct rates page_rates(const struct page *page, const struct series *series, ui
 	return rates;
 }
 
-static struct rates rates_of(const struct page *page, const char *name)
+static struct rates rates_of(const struct page *page, const char *counter)
 {
-	struct counters_value values[COUNTERS_VALUES];
-	unsigned count = counters_list(&page->sum, values), i = 0;
+	unsigned i = 0;
 
-	while (i + 1 < count && strcmp(values[i].name, name) != 0)
+	while (i + 1 < COUNTERS_VALUES && strcmp(counters_facts[i].key, counter) != 0)
 		i++;
-	return page_rates(page, &page->history->counters[i], values[i].value);
+	return page_rates(page, &page->history->counters[i], facts_number(&counters_facts[i], &page->sum));
 }
 
 static enum html_state health_html(enum health_state state)
@@ -74,21 +76,15 @@ static enum html_state health_html(enum health_state state)
 }
 
 /* reload->lock is held. */
-static void describe_table(const struct live_table *live, const struct reload *reload, struct figures *figures)
+static void describe_tables(const struct live_table *live, struct figures *figures)
 {
 	const struct table_set *set = &live->routes->set;
-	uint64_t now = (uint64_t)time(NULL);
 
 	figures->tables = set->count;
 	for (uint32_t t = 0; t < set->count; t++) {
 		figures->backends += set->tables[t].backend_count;
-		for (uint32_t i = 0; i < set->tables[t].backend_count; i++)
-			figures->good += table_backend_is_good(&set->tables[t].backends[i]);
+		figures->good += table_good_backends(&set->tables[t]);
 	}
-	figures->generation = live->generation;
-	figures->age_s = now > reload->loaded ? (double)(now - reload->loaded) : 0;
-	figures->format = reload_format_name(live);
-	snprintf(figures->digest, sizeof(figures->digest), "%016" PRIx64, live->routes->digest);
 }
 
 static void describe_lcores(const struct page *page, struct figures *figures)
@@ -109,13 +105,14 @@ static bool write_head(struct page *page, const struct live_table *live, FILE *t
 		.forwarded = rates_of(page, "forwarded"),
 		.bytes = rates_of(page, "tx_bytes"),
 		.drops = page_rates(page, &page->history->drops, 0),
+		.routes = view_routes(&page->director->reload),
 		.isa = &page->director->isa,
 	};
 	struct capture_state capture = capture_state(page->director->capture);
 	struct health health;
 
 	health_report_now(&page->director->health, &health, (uint64_t)time(NULL), clock_now_ms());
-	describe_table(live, &page->director->reload, &figures);
+	describe_tables(live, &figures);
 	describe_lcores(page, &figures);
 	figures.drop_share = figures.received.now > 0 ? figures.drops.now / figures.received.now : NAN;
 	html_begin(to, "glb-director", health_html(health.state), health_state_name(health.state), health.since);
@@ -152,24 +149,24 @@ static bool write_drops(struct page *page, const struct live_table *live __rte_u
 {
 	/* In the list, `received` and `forwarded` come before the other verdicts. */
 	const unsigned first = 2, last = 1 + VERDICT_COUNT;
-	struct counters_value values[COUNTERS_VALUES];
-	unsigned count = counters_list(&page->sum, values);
 	char never[768] = "";
 
 	begin_drops(to);
 	for (unsigned i = first; i < last; i++) {
-		struct rates rates = page_rates(page, &page->history->counters[i], values[i].value);
+		const struct fact *fact = &counters_facts[i];
+		struct rates rates = page_rates(page, &page->history->counters[i], facts_number(fact, &page->sum));
 
-		if (values[i].value)
-			print_drop(to, &values[i], &rates, is_hot(values[i].name));
+		if (rates.total)
+			print_drop(to, fact, &rates, is_hot(fact->key));
 		else
-			append(never, sizeof(never), values[i].name);
+			append(never, sizeof(never), fact->key);
 	}
 	end_drops(to, never[0] ? never : "-");
 	begin_counters(to);
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < COUNTERS_VALUES; i++)
 		if (i < first || i >= last)
-			print_counter(to, &values[i], (double)page->history->counters[i].rates[page->history->index]);
+			print_counter(to, &counters_facts[i], facts_number(&counters_facts[i], &page->sum),
+				(double)page->history->counters[i].rates[page->history->index]);
 	end_counters(to);
 	return false;
 }
@@ -195,16 +192,35 @@ static bool write_lcores(struct page *page, const struct live_table *live __rte_
 	return false;
 }
 
+static struct port_row describe_port(const struct page *page, uint16_t index)
+{
+	const struct history_port *history = &page->history->ports[index];
+	unsigned at = page->history->index;
+	struct port_row row = {
+		.port = view_port_counted(page->director, index),
+		.rx = (double)history->rx.rates[at],
+		.tx = (double)history->tx.rates[at],
+		.rx_bits = 8 * (double)history->rx_bytes.rates[at],
+		.tx_bits = 8 * (double)history->tx_bytes.rates[at],
+	};
+
+	row.state = row.port.link.up ? HTML_OK : HTML_BAD;
+	if (row.port.running)
+		link_text(&row.port.link, row.text);
+	else
+		snprintf(row.text, sizeof(row.text), "%s", row.port.state);
+	return row;
+}
+
 static bool write_ports(struct page *page, const struct live_table *live __rte_unused, FILE *to)
 {
-	struct port_row row;
-
 	if (page->item == 0)
 		begin_ports(to);
 	if (page->item < page->director->port_count) {
-		if (page_describe_port(page, (uint16_t)page->item, &row))
+		struct port_row row = describe_port(page, (uint16_t)page->item++);
+
+		if (row.port.used)
 			print_port(to, &row);
-		page->item++;
 		return true;
 	}
 	end_ports(to);
@@ -213,17 +229,21 @@ static bool write_ports(struct page *page, const struct live_table *live __rte_u
 
 static bool write_next_hops(struct page *page, const struct live_table *live __rte_unused, FILE *to)
 {
-	struct next_hops_page list;
+	struct nexthop_item items[NEXT_HOPS_SHOWN + 1];
+	struct nexthop_orphan orphans[ORPHANS_SHOWN + 1];
 	bool more = false;
 
 	begin_next_hops(to);
-	for (uint32_t set = 0; set < page_next_hop_sets(page); set++) {
-		page_list_next_hops(page, set, &list);
-		for (uint32_t i = 0; i < list.count; i++)
-			print_next_hop(to, list.port, &list.items[i]);
-		for (uint32_t i = 0; i < list.orphan_count; i++)
-			print_orphan(to, list.port, &list.orphans[i]);
-		more |= list.more;
+	for (uint32_t set = 0; set < view_set_count(page->director); set++) {
+		const char *device = view_set_device(page->director, set);
+		uint32_t count = view_next_hops(page->director, set, 0, items, NEXT_HOPS_SHOWN + 1);
+		uint32_t orphan_count = view_orphans(page->director, set, 0, orphans, ORPHANS_SHOWN + 1);
+
+		for (uint32_t i = 0; i < count && i < NEXT_HOPS_SHOWN; i++)
+			print_next_hop(to, device, &items[i]);
+		for (uint32_t i = 0; i < orphan_count && i < ORPHANS_SHOWN; i++)
+			print_orphan(to, device, &orphans[i]);
+		more |= count > NEXT_HOPS_SHOWN || orphan_count > ORPHANS_SHOWN;
 	}
 	end_next_hops(to, more);
 	return false;
@@ -232,14 +252,13 @@ static bool write_next_hops(struct page *page, const struct live_table *live __r
 static bool write_reloads(struct page *page, const struct live_table *live __rte_unused, FILE *to)
 {
 	const struct reload *reload = &page->director->reload;
-	char digest[17];
+	char digest[TEXT_HEX64];
 
 	begin_reloads(to, reload->reloads, reload->failures, reload->path);
 	for (unsigned i = 0; i < reload->record_count && i < RELOAD_RECORDS; i++) {
 		const struct reload_record *record = &reload->records[(reload->record_count - 1 - i) % RELOAD_RECORDS];
 
-		snprintf(digest, sizeof(digest), "%016" PRIx64, record->digest);
-		print_reload(to, record, digest);
+		print_reload(to, record, text_hex64(record->digest, digest));
 	}
 	end_reloads(to);
 	html_end(to, "glb-director");

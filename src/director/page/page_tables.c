@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "director/page/page.h"
+#include "director/view/view.h"
 #include "program/html/html.h"
 
 enum {
@@ -27,14 +28,13 @@ struct table_row {
 	const char *name;
 	enum html_state state;
 	char text[32], matching[TABLE_MATCHING_TEXT_MAX];
-	uint32_t good;
-	struct forwarded total;
+	struct view_table view;
 	struct rates packets;
 	double bits;
 };
 
 struct backend_row {
-	char ip[NETADDR_TEXT_MAX];
+	struct view_backend backend;
 	enum html_state state;
 	char text[32];
 	/* "-" if the file of the table does not have it. */
@@ -42,7 +42,6 @@ struct backend_row {
 	/* Shares of the rows, and of the packets. */
 	double expected, seen;
 	double packets, bits;
-	uint64_t total, no_next_hop;
 };
 
 #include "director/page/tables_html.h"
@@ -62,22 +61,20 @@ static void describe_table(
 		.name = table_label(set, index, label),
 		.state = HTML_OK,
 		.text = "ok",
-		.total = table_counts_table(&live->counts, live->routes, index),
+		.view = view_table(live, index),
 		.packets = {.now = NAN},
 		.bits = NAN};
 	if (known) {
-		row->packets = page_rates(page, &history->packets, row->total.packets);
+		row->packets = page_rates(page, &history->packets, row->view.forwarded.packets);
 		row->bits = 8 * (double)history->bytes.rates[page->history->index];
 	}
 	table_matching_text(row->table, row->matching);
-	for (uint32_t i = 0; i < row->table->backend_count; i++)
-		row->good += table_backend_is_good(&row->table->backends[i]);
-	if (!row->good) {
+	if (!row->view.good) {
 		row->state = HTML_BAD;
 		snprintf(row->text, sizeof(row->text), "no good backend");
-	} else if (row->good < row->table->backend_count) {
+	} else if (row->view.good < row->view.backends) {
 		row->state = HTML_WARN;
-		snprintf(row->text, sizeof(row->text), "%" PRIu32 " not good", row->table->backend_count - row->good);
+		snprintf(row->text, sizeof(row->text), "%" PRIu32 " not good", row->view.backends - row->view.good);
 	}
 }
 
@@ -93,22 +90,18 @@ static enum html_state backend_state(const struct table_backend *backend)
 static void write_backend(struct page *page, const struct live_table *live, uint32_t item, double table_packets, FILE *to)
 {
 	const struct table_backend *backend = &live->routes->set.tables[page->table].backends[item];
-	uint32_t at = routes_backend(live->routes, page->table, item);
-	struct history_rate rate = history_backend(page->history, live, at);
+	struct history_rate rate = history_backend(page->history, live, routes_backend(live->routes, page->table, item));
 	struct backend_row row = {
+		.backend = view_backend(live, page->table, item),
 		.state = backend_state(backend),
 		.weight = "-",
 		.expected = (double)page->first_hops[item] / TABLE_ROWS,
 		.packets = rate.packets,
 		.bits = 8 * rate.bytes,
-		.total = table_counts_backend(&live->counts, at).packets,
-		.no_next_hop = count_rows_sum(&live->counts.backends, BACKEND_NO_NEXT_HOP, at),
 	};
 
 	row.seen = table_packets > 0 ? row.packets / table_packets : NAN;
-	netaddr_format(&backend->addr, row.ip);
-	snprintf(row.text, sizeof(row.text), "%s, %s", table_state_name(backend->state),
-		backend->healthy ? "healthy" : "unhealthy");
+	snprintf(row.text, sizeof(row.text), "%s, %s", row.backend.state, row.backend.healthy ? "healthy" : "unhealthy");
 	if (backend->weight)
 		snprintf(row.weight, sizeof(row.weight), "%u", backend->weight);
 	print_backend(to, &row);
@@ -157,11 +150,9 @@ static bool write_binds(struct page *page, const struct live_table *live, FILE *
 		begin_binds(to);
 	}
 	for (unsigned i = 0; i < AT_ONCE && page->item < shown; i++, page->item++) {
-		uint32_t at = table_counts_bind(&live->counts, page->table, page->item);
+		struct view_bind bind = view_bind(live, page->table, page->item);
 
-		print_bind(to, table_bind_text(&table->binds[page->item], text),
-			count_rows_sum(&live->counts.binds, BIND_PACKETS, at),
-			count_rows_sum(&live->counts.binds, BIND_BYTES, at));
+		print_bind(to, table_bind_text(&table->binds[page->item], text), &bind);
 	}
 	if (page->item < shown)
 		return false;

@@ -71,7 +71,7 @@ struct port {
 	uint8_t quick_resets; /* in a row, each less than a minute after the one before */
 	uint64_t reset_ms; /* the last one, as retry_ms */
 	uint64_t resets, reset_failures, attaches; /* atomic */
-	struct rte_eth_stats stats; /* the last that the driver gave, for director_port_stats() */
+	struct rte_eth_stats stats; /* the last that the driver gave, for view_port_counted() */
 	struct rte_mempool *pool; /* for the frames that it receives, and for copies of them */
 };
 

@@ -17,9 +17,6 @@ int telemetry_tables(struct director *director, const char *parameters, struct r
 int telemetry_underlay(struct director *director, const char *parameters, struct rte_tel_data *data);
 int telemetry_next_hops(struct director *director, const char *parameters, struct rte_tel_data *data);
 
-/* Writes the MAC of the only next hop, "several" or "unknown". Returns buf. */
-const char *telemetry_next_hop_mac(const struct director *director, char buf[18]);
-
 /*
  * Adds `next_hops`: the next hop of a packet to a backend (network order), from each port. data: NULL adds nothing.
  * Returns whether the packet has a next hop from one port at least.

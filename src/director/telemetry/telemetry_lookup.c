@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,15 +89,14 @@ static enum verdict add_next_hops(struct rte_tel_data *data, const struct direct
 static void add_reply(struct rte_tel_data *data, const struct flow *flow, const struct steer_result *result,
 	const struct live_table *live)
 {
-	char text[32];
+	char label[16];
 
 	rte_tel_data_add_dict_uint(data, "generation", live->generation);
 	if (result->verdict != VERDICT_FORWARDED)
 		return;
 	rte_tel_data_add_dict_uint(data, "table", result->table);
-	telemetry_reply_text(data, "table_name", table_label(&live->routes->set, result->table, text));
-	snprintf(text, sizeof(text), "%016" PRIx64, result->hash);
-	rte_tel_data_add_dict_string(data, "hash", text);
+	telemetry_reply_text(data, "table_name", table_label(&live->routes->set, result->table, label));
+	telemetry_reply_hex(data, "hash", result->hash);
 	rte_tel_data_add_dict_uint(data, "row", result->row);
 	if (flow->kind == FLOW_TRANSPORT)
 		rte_tel_data_add_dict_uint(data, "outer_source_port", steer_source_port(result->hash, flow->hint));

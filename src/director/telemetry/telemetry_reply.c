@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "common/text.h"
+
 int telemetry_reply_error(struct rte_tel_data *data, const char *text)
 {
 	rte_tel_data_start_dict(data);
@@ -10,13 +12,29 @@ int telemetry_reply_error(struct rte_tel_data *data, const char *text)
 	return 0;
 }
 
-void telemetry_reply_numbered(struct rte_tel_data *data, unsigned number, struct rte_tel_data *value)
+struct rte_tel_data *telemetry_reply_part(void)
 {
-	char name[16];
+	struct rte_tel_data *part = rte_tel_data_alloc();
 
-	snprintf(name, sizeof(name), "%u", number);
-	if (value)
-		rte_tel_data_add_dict_container(data, name, value, 0);
+	if (part)
+		rte_tel_data_start_dict(part);
+	return part;
+}
+
+void telemetry_reply_add(struct rte_tel_data *data, const char *key, struct rte_tel_data *part)
+{
+	if (data && part)
+		rte_tel_data_add_dict_container(data, key, part, 0);
+	else
+		rte_tel_data_free(part);
+}
+
+void telemetry_reply_numbered(struct rte_tel_data *data, unsigned number, struct rte_tel_data *part)
+{
+	char key[16];
+
+	snprintf(key, sizeof(key), "%u", number);
+	telemetry_reply_add(data, key, part);
 }
 
 /* Copies one piece of the text as ASCII and returns the rest. DPDK 22.11 makes broken JSON of other bytes. */
@@ -45,4 +63,18 @@ void telemetry_reply_text(struct rte_tel_data *data, const char *key, const char
 			return;
 		snprintf(name, sizeof(name), "%s_%u", key, part);
 	}
+}
+
+void telemetry_reply_hex(struct rte_tel_data *data, const char *key, uint64_t number)
+{
+	char text[TEXT_HEX64];
+
+	rte_tel_data_add_dict_string(data, key, text_hex64(number, text));
+}
+
+void telemetry_reply_facts(struct rte_tel_data *data, const struct fact *facts, const void *from)
+{
+	for (; facts->help; facts++)
+		if (facts->key)
+			rte_tel_data_add_dict_uint(data, facts->key, facts_number(facts, from));
 }

@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "director/telemetry/telemetry_commands.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/clock.h"
-#include "director/capture/capture.h"
 #include "director/telemetry/telemetry_reply.h"
-#include "director/ports/link.h"
+#include "director/view/view.h"
 #include "director/workers.h"
 #include "packet/slow.h"
-#include "worker/worker.h"
-
-static void add_counters(struct rte_tel_data *data, const struct counters *counters)
-{
-	struct counters_value values[COUNTERS_VALUES];
-	unsigned count = counters_list(counters, values);
-
-	for (unsigned i = 0; i < count; i++)
-		rte_tel_data_add_dict_uint(data, values[i].name, values[i].value);
-}
 
 static void add_fields(struct rte_tel_data *data, const char *key, uint8_t fields)
 {
@@ -45,94 +32,69 @@ static void add_speed(struct rte_tel_data *data, const struct live_table *live)
 	rte_tel_data_add_dict_uint(data, "prefix_lengths_ipv6", slow_lengths(portmap, NETADDR_V6, text));
 	rte_tel_data_add_dict_uint(data, "port_maps", portmap->map_count - PORTMAP_CONSTANTS);
 	rte_tel_data_add_dict_uint(data, "misfit_prefixes", portmap->misfits);
-	snprintf(text, sizeof(text), "%s", live->slow);
-	telemetry_reply_text(data, "slow", text);
+	telemetry_reply_text(data, "slow", live->slow);
 }
 
-/* The table's file, and what it is. */
-static void add_table(struct rte_tel_data *data, const struct reload *reload)
+/* Returns "several", "unknown", or the only MAC of all sets. */
+static const char *next_hop_mac(const struct director *director, struct view_set *found)
 {
-	const struct live_table *live = reload->shared->live;
-	char text[RELOAD_ERROR_SIZE];
+	*found = view_set(director, 0);
+	for (uint32_t i = 1; i < view_set_count(director); i++) {
+		struct view_set set = view_set(director, i);
+		const char *mac = set.summary.mac;
 
-	snprintf(text, sizeof(text), "%016" PRIx64, table_set_fingerprint(&live->routes->set));
-	rte_tel_data_add_dict_string(data, "fingerprint", text);
-	snprintf(text, sizeof(text), "%s", reload->path);
-	telemetry_reply_text(data, "table_path", text);
-	rte_tel_data_add_dict_string(data, "table_format", reload_format_name(live));
+		if (strcmp(found->summary.mac, "unknown") == 0)
+			*found = set;
+		else if (strcmp(mac, "unknown") != 0 && strcmp(mac, found->summary.mac) != 0)
+			strcpy(found->summary.mac, "several");
+	}
+	return found->summary.mac;
 }
 
 static void add_state(struct rte_tel_data *data, struct director *director)
 {
 	struct reload *reload = &director->reload;
-	char text[32];
+	struct view_routes routes;
+	struct view_set set;
 
 	rte_tel_data_add_dict_string(data, "version", GLB_VERSION);
 	rte_tel_data_add_dict_uint(data, "uptime", (clock_now_ns() - director->started_ns) / CLOCK_NS_PER_S);
-	rte_tel_data_add_dict_string(data, "next_hop_mac", telemetry_next_hop_mac(director, text));
+	rte_tel_data_add_dict_string(data, "next_hop_mac", next_hop_mac(director, &set));
 	rte_tel_data_add_dict_string(data, "packet_path", isa_name(director->isa.isa));
 	rte_tel_data_add_dict_string(data, "packet_path_why", director->isa.why);
 	add_fields(data, "hash_fields", director->conf.steering.hash_fields);
 	add_fields(data, "alt_hash_fields", director->conf.steering.alt_hash_fields);
 	pthread_mutex_lock(&reload->lock);
+	routes = view_routes(reload);
 	add_speed(data, reload->shared->live);
-	rte_tel_data_add_dict_uint(data, "generation", reload->shared->live->generation);
-	snprintf(text, sizeof(text), "%016" PRIx64, reload->shared->live->routes->digest);
-	rte_tel_data_add_dict_string(data, "digest", text);
-	add_table(data, reload);
-	rte_tel_data_add_dict_uint(data, "reloads", reload->reloads);
-	rte_tel_data_add_dict_uint(data, "reload_failures", reload->failures);
+	telemetry_reply_hex(data, "fingerprint", table_set_fingerprint(&reload->shared->live->routes->set));
 	telemetry_reply_text(data, "last_error", reload->last_error);
 	pthread_mutex_unlock(&reload->lock);
-}
-
-/* Adds who captures packets, and how that goes. */
-static void add_capture(struct rte_tel_data *data, const struct director *director)
-{
-	struct capture_state state = capture_state(director->capture);
-
-	rte_tel_data_add_dict_int(data, "capture", state.running);
-	rte_tel_data_add_dict_uint(data, "capture_pid", (uint64_t)state.pid);
-	rte_tel_data_add_dict_uint(data, "capture_uid", state.uid);
-	rte_tel_data_add_dict_uint(data, "capture_since", state.since);
-	rte_tel_data_add_dict_uint(data, "capture_matched", state.counters.matched);
-	rte_tel_data_add_dict_uint(data, "capture_lost", state.counters.lost);
-	rte_tel_data_add_dict_uint(data, "capture_skipped", state.counters.skipped);
+	telemetry_reply_facts(data, view_routes_facts, &routes);
+	rte_tel_data_add_dict_string(data, "digest", routes.digest);
+	telemetry_reply_text(data, "table_path", routes.path);
+	rte_tel_data_add_dict_string(data, "table_format", routes.format);
 }
 
 static struct rte_tel_data *describe_lcore(const struct worker *worker)
 {
-	struct rte_tel_data *lcore = rte_tel_data_alloc();
-	struct counters counters = {0};
+	struct rte_tel_data *data = telemetry_reply_part();
+	struct view_lcore lcore = view_lcore(worker);
 
-	if (!lcore)
-		return NULL;
-	rte_tel_data_start_dict(lcore);
-	counters_sum(&counters, &worker->counters);
-	add_counters(lcore, &counters);
-	return lcore;
+	if (data)
+		telemetry_reply_facts(data, counters_facts, &lcore.counters);
+	return data;
 }
 
-static struct rte_tel_data *describe_port(struct director *director, uint16_t index)
+static struct rte_tel_data *describe_port(const struct view_port *port)
 {
-	const struct port *port = &director->ports[index];
-	struct rte_tel_data *data = rte_tel_data_alloc();
-	struct rte_eth_stats stats;
-	struct link link = link_load(port);
+	struct rte_tel_data *data = telemetry_reply_part();
 
 	if (!data)
 		return NULL;
-	director_port_stats(director, index, &stats);
-	rte_tel_data_start_dict(data);
 	rte_tel_data_add_dict_string(data, "name", port->name);
-	rte_tel_data_add_dict_string(data, "link", link.up ? "up" : "down");
-	rte_tel_data_add_dict_uint(data, "mbps", link.mbps);
-	rte_tel_data_add_dict_uint(data, "rx_packets", stats.ipackets);
-	rte_tel_data_add_dict_uint(data, "rx_missed", stats.imissed);
-	rte_tel_data_add_dict_uint(data, "rx_errors", stats.ierrors);
-	rte_tel_data_add_dict_uint(data, "rx_no_buffer", stats.rx_nombuf);
-	rte_tel_data_add_dict_uint(data, "tx_packets", stats.opackets);
-	rte_tel_data_add_dict_uint(data, "tx_errors", stats.oerrors);
+	rte_tel_data_add_dict_string(data, "link", port->link.up ? "up" : "down");
+	telemetry_reply_facts(data, view_port_facts, port);
 	return data;
 }
 
@@ -148,13 +110,10 @@ enum {
 
 static int counters_size(void)
 {
-	static const struct counters none;
-	struct counters_value values[COUNTERS_VALUES];
-	unsigned count = counters_list(&none, values);
 	int size = 0;
 
-	for (unsigned i = 0; i < count; i++)
-		size += (int)strlen(values[i].name) + VALUE_SIZE;
+	for (const struct fact *fact = counters_facts; fact->key; fact++)
+		size += (int)strlen(fact->key) + VALUE_SIZE;
 	return size;
 }
 
@@ -172,28 +131,25 @@ static uint16_t lcores_that_fit(const struct director *director)
 
 int telemetry_stats(struct director *director, const char *parameters __rte_unused, struct rte_tel_data *data)
 {
-	struct rte_tel_data *lcores = rte_tel_data_alloc(), *ports = rte_tel_data_alloc();
+	struct rte_tel_data *lcores = telemetry_reply_part(), *ports = telemetry_reply_part();
+	struct capture_state capture = capture_state(director->capture);
 	uint16_t lcore_count = lcores_that_fit(director);
 	struct counters sum;
 
-	if (!lcores || !ports) {
-		rte_tel_data_free(lcores);
-		rte_tel_data_free(ports);
-		return -ENOMEM;
-	}
 	rte_tel_data_start_dict(data);
-	rte_tel_data_start_dict(lcores);
-	rte_tel_data_start_dict(ports);
 	workers_sum(director, &sum);
-	add_counters(data, &sum);
+	telemetry_reply_facts(data, counters_facts, &sum);
 	add_state(data, director);
-	add_capture(data, director);
-	for (uint16_t i = 0; i < director->port_count; i++)
-		telemetry_reply_numbered(ports, director->ports[i].id, describe_port(director, i));
+	telemetry_reply_facts(data, capture_facts, &capture);
+	for (uint16_t i = 0; i < director->port_count; i++) {
+		struct view_port port = view_port_counted(director, i);
+
+		telemetry_reply_numbered(ports, port.id, describe_port(&port));
+	}
 	for (uint16_t i = 0; i < lcore_count; i++)
 		telemetry_reply_numbered(lcores, director->workers[i]->lcore, describe_lcore(director->workers[i]));
-	rte_tel_data_add_dict_container(data, "ports", ports, 0);
-	rte_tel_data_add_dict_container(data, "lcores", lcores, 0);
+	telemetry_reply_add(data, "ports", ports);
+	telemetry_reply_add(data, "lcores", lcores);
 	rte_tel_data_add_dict_int(data, "truncated", director->worker_count > lcore_count);
 	return 0;
 }

@@ -1,140 +1,92 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "director/telemetry/telemetry_commands.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "common/text.h"
 #include "director/telemetry/telemetry_reply.h"
+#include "director/view/view.h"
 
 #define PAGE      32 /* binds, and as many backends, per reply: about 11 KB of TELEMETRY_REPLY_SIZE */
 #define NAME_SIZE 64 /* of a table's name, with its terminating zero, so that LIST_PAGE tables fit a reply */
 #define LIST_PAGE 64 /* tables per reply */
 
-static void add_summary(struct rte_tel_data *data, const struct live_table *live, uint32_t index)
+static void add_table(struct rte_tel_data *data, const struct live_table *live, uint32_t index)
 {
-	const struct table_set *set = &live->routes->set;
-	const struct table *table = &set->tables[index];
-	struct forwarded forwarded = table_counts_table(&live->counts, live->routes, index);
-	uint32_t good = 0;
-	char label[16], name[NAME_SIZE];
+	const struct table *table = &live->routes->set.tables[index];
+	struct view_table view = view_table(live, index);
+	char label[16], name[NAME_SIZE], bind[TABLE_BIND_TEXT_MAX];
 
-	for (uint32_t i = 0; i < table->backend_count; i++)
-		good += table_backend_is_good(&table->backends[i]);
 	rte_tel_data_add_dict_uint(data, "index", index);
-	snprintf(name, sizeof(name), "%s", table_label(set, index, label));
+	snprintf(name, sizeof(name), "%s", table_label(&live->routes->set, index, label));
 	telemetry_reply_text(data, "name", name);
-	if (!table->name && table->bind_count) { /* it tells operators which table this is */
-		char bind[TABLE_BIND_TEXT_MAX];
-
+	if (!table->name && table->bind_count) /* it tells operators which table this is */
 		rte_tel_data_add_dict_string(data, "first_bind", table_bind_text(&table->binds[0], bind));
-	}
-	rte_tel_data_add_dict_uint(data, "hops", table->row_hops);
-	rte_tel_data_add_dict_uint(data, "bind_count", table->bind_count);
-	rte_tel_data_add_dict_uint(data, "backend_count", table->backend_count);
-	rte_tel_data_add_dict_uint(data, "good_backends", good);
-	rte_tel_data_add_dict_uint(data, "packets", forwarded.packets);
-	rte_tel_data_add_dict_uint(data, "bytes", forwarded.bytes);
+	telemetry_reply_facts(data, view_table_facts, &view);
 }
 
 static void add_list(struct rte_tel_data *data, const struct live_table *live, uint32_t first)
 {
-	struct rte_tel_data *list = rte_tel_data_alloc();
-	char text[32];
+	struct rte_tel_data *list = telemetry_reply_part();
 
-	if (!list)
-		return;
-	rte_tel_data_start_dict(list);
 	for (uint32_t i = first; i < live->routes->set.count && i - first < LIST_PAGE; i++) {
-		struct rte_tel_data *table = rte_tel_data_alloc();
+		struct rte_tel_data *table = telemetry_reply_part();
 
-		if (!table)
-			break;
-		rte_tel_data_start_dict(table);
-		add_summary(table, live, i);
+		if (table)
+			add_table(table, live, i);
 		telemetry_reply_numbered(list, i, table);
 	}
 	rte_tel_data_add_dict_uint(data, "generation", live->generation);
-	snprintf(text, sizeof(text), "%016" PRIx64, live->routes->digest);
-	rte_tel_data_add_dict_string(data, "digest", text);
+	telemetry_reply_hex(data, "digest", live->routes->digest);
 	rte_tel_data_add_dict_uint(data, "first", first);
-	rte_tel_data_add_dict_container(data, "tables", list, 0);
+	telemetry_reply_add(data, "tables", list);
 	rte_tel_data_add_dict_int(data, "truncated", live->routes->set.count > (uint64_t)first + LIST_PAGE);
 }
 
-static struct rte_tel_data *list_binds(const struct live_table *live, uint32_t index, uint32_t first)
+static struct rte_tel_data *describe_bind(const struct live_table *live, uint32_t table, uint32_t index)
 {
-	const struct table *table = &live->routes->set.tables[index];
-	struct rte_tel_data *list = rte_tel_data_alloc();
+	const struct table_bind *bind = &live->routes->set.tables[table].binds[index];
+	struct view_bind view = view_bind(live, table, index);
+	struct rte_tel_data *data = telemetry_reply_part();
+	char prefix[NETPREFIX_TEXT_MAX], text[TELEMETRY_TEXT_SIZE];
 
-	if (!list)
+	if (!data)
 		return NULL;
-	rte_tel_data_start_dict(list);
-	for (uint32_t i = first; i < table->bind_count && i < first + PAGE; i++) {
-		const struct table_bind *bind = &table->binds[i];
-		uint32_t at = table_counts_bind(&live->counts, index, i);
-		struct rte_tel_data *data = rte_tel_data_alloc();
-		char prefix[NETPREFIX_TEXT_MAX], text[TELEMETRY_TEXT_SIZE];
-
-		if (!data)
-			break;
-		rte_tel_data_start_dict(data);
-		snprintf(text, sizeof(text), "%s %s %u-%u", netprefix_format(&bind->prefix, prefix),
-			table_protocol_name(bind->protocol), bind->port_start, bind->port_end);
-		rte_tel_data_add_dict_string(data, "bind", text);
-		rte_tel_data_add_dict_uint(
-			data, "estimated_packets", count_rows_sum(&live->counts.binds, BIND_PACKETS, at));
-		rte_tel_data_add_dict_uint(data, "estimated_bytes", count_rows_sum(&live->counts.binds, BIND_BYTES, at));
-		telemetry_reply_numbered(list, i, data);
-	}
-	return list;
+	snprintf(text, sizeof(text), "%s %s %u-%u", netprefix_format(&bind->prefix, prefix),
+		table_protocol_name(bind->protocol), bind->port_start, bind->port_end);
+	rte_tel_data_add_dict_string(data, "bind", text);
+	telemetry_reply_facts(data, view_bind_facts, &view);
+	return data;
 }
 
-static struct rte_tel_data *list_backends(const struct live_table *live, uint32_t index, uint32_t first)
+static struct rte_tel_data *describe_backend(const struct live_table *live, uint32_t table, uint32_t index)
 {
-	const struct table *table = &live->routes->set.tables[index];
-	struct rte_tel_data *list = rte_tel_data_alloc();
+	struct view_backend view = view_backend(live, table, index);
+	struct rte_tel_data *data = telemetry_reply_part();
 
-	if (!list)
+	if (!data)
 		return NULL;
-	rte_tel_data_start_dict(list);
-	for (uint32_t i = first; i < table->backend_count && i < first + PAGE; i++) {
-		const struct table_backend *backend = &table->backends[i];
-		size_t at = routes_backend(live->routes, index, i);
-		struct forwarded forwarded = table_counts_backend(&live->counts, at);
-		struct rte_tel_data *data = rte_tel_data_alloc();
-		char address[NETADDR_TEXT_MAX];
-
-		if (!data)
-			break;
-		rte_tel_data_start_dict(data);
-		rte_tel_data_add_dict_string(data, "ip", netaddr_format(&backend->addr, address));
-		rte_tel_data_add_dict_string(data, "state", table_state_name(backend->state));
-		rte_tel_data_add_dict_int(data, "healthy", backend->healthy);
-		rte_tel_data_add_dict_uint(data, "packets", forwarded.packets);
-		rte_tel_data_add_dict_uint(data, "bytes", forwarded.bytes);
-		rte_tel_data_add_dict_uint(
-			data, "no_next_hop", count_rows_sum(&live->counts.backends, BACKEND_NO_NEXT_HOP, at));
-		telemetry_reply_numbered(list, i, data);
-	}
-	return list;
+	rte_tel_data_add_dict_string(data, "ip", view.address);
+	rte_tel_data_add_dict_string(data, "state", view.state);
+	telemetry_reply_facts(data, view_backend_facts, &view);
+	return data;
 }
 
 static void add_details(struct rte_tel_data *data, const struct live_table *live, uint32_t index, uint32_t first)
 {
 	const struct table *table = &live->routes->set.tables[index];
-	struct rte_tel_data *binds = list_binds(live, index, first), *backends = list_backends(live, index, first);
+	struct rte_tel_data *binds = telemetry_reply_part(), *backends = telemetry_reply_part();
 	uint64_t end = (uint64_t)first + PAGE;
 
-	add_summary(data, live, index);
+	for (uint32_t i = first; i < table->bind_count && i < end; i++)
+		telemetry_reply_numbered(binds, i, describe_bind(live, index, i));
+	for (uint32_t i = first; i < table->backend_count && i < end; i++)
+		telemetry_reply_numbered(backends, i, describe_backend(live, index, i));
+	add_table(data, live, index);
 	rte_tel_data_add_dict_uint(data, "generation", live->generation);
 	rte_tel_data_add_dict_uint(data, "first", first);
-	if (binds)
-		rte_tel_data_add_dict_container(data, "binds", binds, 0);
-	if (backends)
-		rte_tel_data_add_dict_container(data, "backends", backends, 0);
+	telemetry_reply_add(data, "binds", binds);
+	telemetry_reply_add(data, "backends", backends);
 	rte_tel_data_add_dict_int(data, "truncated", table->bind_count > end || table->backend_count > end);
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "director/telemetry/telemetry_commands.h"
 
-#include <errno.h>
-
 #include "common/clock.h"
 #include "common/netaddr.h"
 #include "director/telemetry/telemetry_reply.h"
@@ -18,16 +16,13 @@ static void add_address(struct rte_tel_data *data, const char *key, uint32_t add
 
 static struct rte_tel_data *describe(const struct underlay_record *record)
 {
-	struct rte_tel_data *data = rte_tel_data_alloc();
+	struct rte_tel_data *data = telemetry_reply_part();
 
 	if (!data)
 		return NULL;
-	rte_tel_data_start_dict(data);
 	add_address(data, "proxy", record->last.backend);
 	add_address(data, "router", record->last.router);
-	rte_tel_data_add_dict_uint(data, "mtu", record->last.mtu);
-	rte_tel_data_add_dict_int(data, "guessed", record->last.guessed);
-	rte_tel_data_add_dict_uint(data, "messages", record->messages);
+	telemetry_reply_facts(data, underlay_report_facts, record);
 	rte_tel_data_add_dict_uint(data, "seconds_ago", (clock_now_ms() - record->seen_ms) / 1000);
 	return data;
 }
@@ -36,15 +31,12 @@ int telemetry_underlay(struct director *director, const char *parameters __rte_u
 {
 	struct underlay_record records[UNDERLAY_REPORT_MAX];
 	uint32_t count = underlay_report_read(&director->underlay, records);
-	struct rte_tel_data *proxies = rte_tel_data_alloc();
+	struct rte_tel_data *proxies = telemetry_reply_part();
 
-	if (!proxies)
-		return -ENOMEM;
 	rte_tel_data_start_dict(data);
-	rte_tel_data_start_dict(proxies);
 	rte_tel_data_add_dict_uint(data, "outbound_mtu", director->conf.steering.outbound_mtu);
 	for (uint32_t i = 0; i < count; i++)
 		telemetry_reply_numbered(proxies, i, describe(&records[i]));
-	rte_tel_data_add_dict_container(data, "proxies", proxies, 0);
+	telemetry_reply_add(data, "proxies", proxies);
 	return 0;
 }
