@@ -28,8 +28,10 @@ struct fact {
 	enum facts_form form;
 	uint32_t offset;
 	const char *help; /* a sentence or a noun phrase */
-	/* The label in which the entries of one metric differ. They follow each other, and the first one has the help of the
-	 * metric. */
+	/*
+	 * The label in which the entries of one metric differ. They follow each other. The first one has the help of
+	 * the metric.
+	 */
 	struct openmetrics_label label;
 	const char *family_help;
 };

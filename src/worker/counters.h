@@ -24,7 +24,7 @@ struct counters {
 	uint64_t received, tx_packets, tx_bytes;
 	uint64_t slow_path, general_path;
 	uint64_t too_big_limited, too_big_without_df;
-	/* By class of the control plane. */
+	/* one for each class of the control plane */
 	uint64_t exception_neighbour, exception_link, exception_routing, exception_icmp, exception_other;
 	uint64_t exception_limited_neighbour, exception_limited_link, exception_limited_routing, exception_limited_icmp,
 		exception_limited_other;

@@ -137,7 +137,7 @@ struct view {
 	struct view_lcore lcores[]; /* director->worker_count */
 };
 
-/* Reads what the driver of ports[index] counts for each queue. If the port is being reset, notes that it is left out. */
+/* Reads what the driver of ports[index] counts for each queue. A port that is being reset is noted as left out. */
 void view_add_queues(struct view *view, struct director *director, uint16_t index);
 
 /* NULL: out of memory. */

@@ -48,8 +48,10 @@ void conf_http_read(
 /* Returns the member `text` of these settings. malloc'd, the caller frees; NULL: out of memory. */
 char *conf_http_text(const struct http_settings *settings);
 
-/* Makes the struct of the settings in `text`, with defaults for those that are not set, and with one user. Takes the text,
- * also on failure. NULL: out of memory. */
+/*
+ * Makes the struct of the settings in `text`, with defaults for those that are not set, and with one user. Takes the
+ * text, also on failure. NULL: out of memory.
+ */
 struct conf_http *conf_http_make(char *text);
 
 /* Adds and removes a user. After the last one, the struct is freed. `http` may be NULL. */
