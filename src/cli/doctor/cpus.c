@@ -12,6 +12,7 @@
 #define SLEEPS      "with idle = \"sleep\" an lcore shares its CPU"
 
 #define ISOLATE "sed -i 's/^GRUB_CMDLINE_LINUX=\"/&isolcpus={1} nohz_full={1} rcu_nocbs={1} /' {2} && update-grub"
+
 static const struct finding shared = {FINDINGS_WARN, NULL,
 	"lcores {1} and {2} share this CPU, so each stops while the other runs: give each its own with -l"};
 static const struct finding limited = {FINDINGS_WARN, NULL,
