@@ -20,6 +20,7 @@
 #include "director/ports/port_rss.h"
 #include "director/ports/port_watch.h"
 #include "director/ports/vdev.h"
+#include "program/host/hugepages.h"
 #include "program/log.h"
 #include "worker/distribute.h"
 #include "worker/worker.h"
@@ -42,20 +43,6 @@ static bool has_option(int argc, char **argv, const char *option)
 	return false;
 }
 
-static bool hugepages_free(void)
-{
-	unsigned long count = 0;
-	char line[128];
-	FILE *file = fopen("/proc/meminfo", "re");
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "HugePages_Free: %lu", &count) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return count > 0;
-}
-
 static void explain_permission(void)
 {
 	if (geteuid() != 0)
@@ -65,7 +52,7 @@ static void explain_permission(void)
 
 static void explain_eal(int argc, char **argv)
 {
-	if (!has_option(argc, argv, "--no-huge") && !hugepages_free())
+	if (!has_option(argc, argv, "--no-huge") && !hugepages_count(&(struct host){""}, HUGEPAGES_FOLDER).unused_kb)
 		log_error(
 			"there are no free hugepages: reserve some (sysctl vm.nr_hugepages=512), or pass the EAL options --no-huge -m 64 if speed does not matter");
 	else
