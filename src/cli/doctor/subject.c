@@ -163,13 +163,10 @@ static void add_bound(void *context, const char *name)
 {
 	struct doctor *doctor = context;
 	struct eal_args *eal = &doctor->eal;
-	const char *folder = host_path(&doctor->host, "/sys/bus/pci/devices/%s", name);
-	char driver[HOST_ENTRY_MAX], class[HOST_LINE_MAX], path[512];
+	char driver[HOST_ENTRY_MAX], class[HOST_LINE_MAX];
 
-	snprintf(path, sizeof(path), "%s/driver", folder);
-	host_link(path, driver);
-	snprintf(path, sizeof(path), "%s/class", folder);
-	host_line(path, class);
+	host_link(host_path(&doctor->host, "/sys/bus/pci/devices/%s/driver", name), driver);
+	host_line(host_path(&doctor->host, "/sys/bus/pci/devices/%s/class", name), class);
 	if (eal->port_count == EAL_ARGS_MAX_PORTS || strncmp(class, "0x02", 4) != 0 || strcmp(driver, "vfio-pci") != 0)
 		return;
 	eal->ports[eal->port_count] = (struct eal_args_port){.pci = true};
@@ -179,11 +176,7 @@ static void add_bound(void *context, const char *name)
 /* Without -a, EAL takes every card that is bound to it. */
 static void add_all_cards(struct doctor *doctor)
 {
-	bool named = false;
-
-	for (size_t i = 0; i < doctor->eal.port_count; i++)
-		named |= doctor->eal.ports[i].pci;
-	if (!named && !doctor->eal.no_pci)
+	if (!doctor_has_pci(doctor) && !doctor->eal.no_pci)
 		host_each(host_path(&doctor->host, "/sys/bus/pci/devices"), add_bound, doctor);
 }
 
