@@ -26,8 +26,8 @@ HEADER = (TREE / "src/cli/fleet/peers.h").read_text()
 
 
 def findings():
-    """{file:name: text}, with what macros stand for."""
-    found = {}
+    """{file:name: text}, with what macros stand for; and {file:name: the highest number of a value in the command and the text}."""
+    found, numbers = {}, {}
     for path in sorted((TREE / "src").rglob("*.c")):
         source = path.read_text()
         defines = {name: STRING.findall(text)[0] for name, text in DEFINE.findall(HEADER + source)}
@@ -35,9 +35,21 @@ def findings():
             words = re.findall(r'"(?:[^"\\]|\\.)*"|\w+|,', body)
             last = len(words) - words[::-1].index(",")  # level, command, text
             text = "".join(each[1:-1] if each[0] == '"' else defines.get(each, "{1}") for each in words[last:])
+            both = " ".join(defines.get(each, each) for each in words)
+            numbers[f"{path.relative_to(TREE / 'src')}:{name}"] = max(map(int, re.findall(r"\{(\d)\}", both)), default=0)
             if len(re.sub(r"\{\d\}", "", text)) >= FEWEST:  # others are texts of other programs
                 found[f"{path.relative_to(TREE / 'src')}:{name}"] = text.replace('\\"', '"')
-    return found
+    return found, numbers
+
+
+def calls():
+    """(file:name, number of values) of each finding that a call names."""
+    for path in sorted((TREE / "src").rglob("*.c")):
+        for call in re.findall(r"findings_add\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\);", path.read_text()):
+            strings_gone = STRING.sub('""', call)
+            values = re.sub(r"\((?:[^()]|\([^()]*\))*\)", "", strings_gone).count(",") - 1
+            for name in re.findall(r"&(\w+)", strings_gone.split(",")[0]):
+                yield f"{path.relative_to(TREE / 'src')}:{name}", values
 
 
 def literals():
@@ -61,7 +73,7 @@ def fits(part, text):
     return False
 
 
-FINDINGS = findings()
+FINDINGS, NUMBERS = findings()
 LITERALS = literals()
 GOLDEN = "".join(path.read_text() for path in (TREE / "tests/golden/expected").glob("*.findings"))
 
@@ -75,3 +87,8 @@ def test_a_test_plants_the_fault(name):
     whole = re.sub(r"\\{\d\\}", ".+", re.escape(FINDINGS[name]))
     planted = FINDINGS[name].count(" ") > 1 and re.search(f": {whole}($| \\[)", GOLDEN, re.MULTILINE) or any(fits(each, FINDINGS[name]) for each in LITERALS)
     assert bool(planted) != (name in NOT_PLANTED), f"plant the fault of {name}, and look for its text; or remove it from NOT_PLANTED"
+
+
+def test_calls_have_all_values():
+    named = [(name, values) for name, values in calls() if name in NUMBERS]
+    assert len(named) > 100 and [(name, values) for name, values in named if values < NUMBERS[name]] == []
