@@ -9,61 +9,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define DISCARD_PORT  9 /* RFC 863 */
-#define REPLY_SIZE    32768 /* more than a route with MESSAGE_MAX_NEXT_HOPS next hops has */
-#define EVENTS_SIZE   (4 << 20) /* bytes of events that may wait */
-#define REPLY_TIMEOUT ((struct timeval){.tv_sec = 1})
+#define DISCARD_PORT 9 /* RFC 863 */
+#define EVENTS_SIZE  (4 << 20) /* bytes of events that may wait */
 
-static struct nlmsghdr *begin(char *buf, uint16_t type, uint16_t flags, size_t header_size, void **header)
+static int ask_route(
+	struct netlink *kernel, uint32_t source, uint32_t destination, uint32_t interface, struct route *route)
 {
-	struct nlmsghdr *message = mnl_nlmsg_put_header(buf);
-
-	*header = mnl_nlmsg_put_extra_header(message, header_size);
-	message->nlmsg_type = type;
-	message->nlmsg_flags = NLM_F_REQUEST | flags;
-	return message;
-}
-
-/* Finds the reply to our request in what was received. Earlier replies, which came too late, are skipped. */
-static const struct nlmsghdr *find_reply(const char *buf, ssize_t size, uint32_t sequence)
-{
-	const struct nlmsghdr *message = (const void *)buf;
-	int left = (int)size;
-
-	for (; mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left))
-		if (message->nlmsg_seq == sequence)
-			return message;
-	return NULL;
-}
-
-/* Returns 0 and the reply in buf, at *reply. Or returns -errno. A request without NLM_F_DUMP has exactly one reply. */
-static int request(struct kernel *kernel, struct nlmsghdr *message, char buf[REPLY_SIZE], const struct nlmsghdr **reply)
-{
-	ssize_t size;
-
-	message->nlmsg_seq = ++kernel->sequence;
-	if (mnl_socket_sendto(kernel->socket, message, message->nlmsg_len) < 0)
-		return -errno;
-	do {
-		size = mnl_socket_recvfrom(kernel->socket, buf, REPLY_SIZE);
-		if (size < 0 && errno != EINTR)
-			return errno == EAGAIN ? -ETIMEDOUT : -errno;
-		*reply = size < 0 ? NULL : find_reply(buf, size, kernel->sequence);
-	} while (!*reply);
-	if ((*reply)->nlmsg_type == NLMSG_ERROR) {
-		const struct nlmsgerr *error = mnl_nlmsg_get_payload(*reply);
-
-		return mnl_nlmsg_get_payload_len(*reply) < sizeof(error->error) ? -EBADMSG : error->error;
-	}
-	return 0;
-}
-
-static int ask_route(struct kernel *kernel, uint32_t source, uint32_t destination, uint32_t interface, struct route *route)
-{
-	char buf[256] = {0}, replies[REPLY_SIZE];
-	const struct nlmsghdr *reply;
+	char buf[NETLINK_MAX];
 	struct rtmsg *head;
-	struct nlmsghdr *message = begin(buf, RTM_GETROUTE, 0, sizeof(*head), (void **)&head);
+	struct nlmsghdr *message = netlink_begin(buf, RTM_GETROUTE, 0, sizeof(*head), (void **)&head);
 	int error;
 
 	head->rtm_family = AF_INET;
@@ -76,21 +30,20 @@ static int ask_route(struct kernel *kernel, uint32_t source, uint32_t destinatio
 	}
 	if (interface)
 		mnl_attr_put_u32(message, RTA_OIF, interface);
-	error = request(kernel, message, replies, &reply);
-	return error ? error : message_read_route(reply, route) ? 0 : -EBADMSG;
+	error = netlink_get(kernel, message);
+	return error ? error : rtnetlink_read_route(message, route) ? 0 : -EBADMSG;
 }
 
-static int ask_object(struct kernel *kernel, uint32_t id, struct nexthop_object *object)
+static int ask_object(struct netlink *kernel, uint32_t id, struct nexthop_object *object)
 {
-	char buf[256] = {0}, replies[REPLY_SIZE];
-	const struct nlmsghdr *reply;
+	char buf[NETLINK_MAX];
 	struct nhmsg *head;
-	struct nlmsghdr *message = begin(buf, RTM_GETNEXTHOP, 0, sizeof(*head), (void **)&head);
+	struct nlmsghdr *message = netlink_begin(buf, RTM_GETNEXTHOP, 0, sizeof(*head), (void **)&head);
 	int error;
 
 	mnl_attr_put_u32(message, NHA_ID, id);
-	error = request(kernel, message, replies, &reply);
-	return error ? error : message_read_nexthop(reply, object) ? 0 : -EBADMSG;
+	error = netlink_get(kernel, message);
+	return error ? error : rtnetlink_read_nexthop(message, object) ? 0 : -EBADMSG;
 }
 
 static void add_object(struct route *route, const struct nexthop_object *object, uint32_t weight)
@@ -103,7 +56,7 @@ static void add_object(struct route *route, const struct nexthop_object *object,
 }
 
 /* With the sysctl net.ipv4.nexthop_compat_mode = 0 a route only names its nexthop object. */
-static int follow_object(struct kernel *kernel, struct route *route)
+static int follow_object(struct netlink *kernel, struct route *route)
 {
 	struct nexthop_object group, member;
 	int error;
@@ -120,12 +73,12 @@ static int follow_object(struct kernel *kernel, struct route *route)
 	return 0;
 }
 
-static bool is_own_address(struct kernel *kernel, uint32_t address, struct route *route)
+static bool is_own_address(struct netlink *kernel, uint32_t address, struct route *route)
 {
 	return ask_route(kernel, 0, address, 0, route) == 0 && route->type == RTN_LOCAL;
 }
 
-int kernel_route(struct kernel *kernel, uint32_t source, uint32_t destination, uint32_t interface, struct route *route)
+int kernel_route(struct netlink *kernel, uint32_t source, uint32_t destination, uint32_t interface, struct route *route)
 {
 	int error = ask_route(kernel, source, destination, interface, route);
 
@@ -142,10 +95,10 @@ int kernel_route(struct kernel *kernel, uint32_t source, uint32_t destination, u
 }
 
 static struct nlmsghdr *put_neighbour(
-	char buf[256], uint16_t type, uint16_t flags, uint8_t neighbour_flags, const struct neighbour_key *key)
+	char buf[NETLINK_MAX], uint16_t type, uint16_t flags, uint8_t neighbour_flags, const struct neighbour_key *key)
 {
 	struct ndmsg *head;
-	struct nlmsghdr *message = begin(buf, type, flags, sizeof(*head), (void **)&head);
+	struct nlmsghdr *message = netlink_begin(buf, type, flags, sizeof(*head), (void **)&head);
 
 	head->ndm_family = (uint8_t)key->family;
 	head->ndm_ifindex = (int)key->interface;
@@ -154,13 +107,13 @@ static struct nlmsghdr *put_neighbour(
 	return message;
 }
 
-int kernel_neighbour(struct kernel *kernel, const struct neighbour_key *key, struct neighbour_entry *entry)
+int kernel_neighbour(struct netlink *kernel, const struct neighbour_key *key, struct neighbour_entry *entry)
 {
-	char buf[256] = {0}, replies[REPLY_SIZE];
-	const struct nlmsghdr *reply;
-	int error = request(kernel, put_neighbour(buf, RTM_GETNEIGH, 0, 0, key), replies, &reply);
+	char buf[NETLINK_MAX];
+	struct nlmsghdr *message = put_neighbour(buf, RTM_GETNEIGH, 0, 0, key);
+	int error = netlink_get(kernel, message);
 
-	return error ? error : message_read_neighbour(reply, entry) ? 0 : -EBADMSG;
+	return error ? error : rtnetlink_read_neighbour(message, entry) ? 0 : -EBADMSG;
 }
 
 /* Sends a datagram to the neighbour, because any packet makes the kernel resolve its MAC. */
@@ -187,50 +140,30 @@ static void send_datagram(const struct neighbour_key *key)
 	close(fd);
 }
 
-void kernel_probe(struct kernel *kernel, const struct neighbour_key *key)
+void kernel_probe(struct netlink *kernel, const struct neighbour_key *key)
 {
-	char buf[256] = {0}, replies[REPLY_SIZE];
-	const struct nlmsghdr *reply;
-	uint16_t flags = NLM_F_CREATE | NLM_F_REPLACE | NLM_F_ACK;
+	char buf[NETLINK_MAX];
+	uint16_t flags = NLM_F_CREATE | NLM_F_REPLACE;
 
-	if (request(kernel, put_neighbour(buf, RTM_NEWNEIGH, flags, NTF_USE, key), replies, &reply) == -EPERM)
+	if (netlink_get(kernel, put_neighbour(buf, RTM_NEWNEIGH, flags, NTF_USE, key)) == -EPERM)
 		send_datagram(key); /* CAP_NET_ADMIN is missing */
 }
 
-int kernel_link(struct kernel *kernel, uint32_t interface, struct link_message *link)
+int kernel_link(struct netlink *kernel, uint32_t interface, struct net_link *link)
 {
-	char buf[256] = {0}, replies[REPLY_SIZE];
-	const struct nlmsghdr *reply;
+	char buf[NETLINK_MAX];
 	struct ifinfomsg *head;
-	struct nlmsghdr *message = begin(buf, RTM_GETLINK, 0, sizeof(*head), (void **)&head);
+	struct nlmsghdr *message = netlink_begin(buf, RTM_GETLINK, 0, sizeof(*head), (void **)&head);
 	int error;
 
 	head->ifi_index = (int)interface;
-	error = request(kernel, message, replies, &reply);
-	return error ? error : message_read_link(reply, link) ? 0 : -EBADMSG;
+	error = netlink_get(kernel, message);
+	return error ? error : rtnetlink_read_link(message, link) ? 0 : -EBADMSG;
 }
 
 bool kernel_error_is_temporary(int error)
 {
 	return error == -ETIMEDOUT || error == -ENOBUFS || error == -ENOMEM || error == -ENOSPC || error == -EBADMSG;
-}
-
-int kernel_open(struct kernel *kernel)
-{
-	struct timeval timeout = REPLY_TIMEOUT;
-
-	*kernel = (struct kernel){.socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC)};
-	if (!kernel->socket || mnl_socket_bind(kernel->socket, 0, MNL_SOCKET_AUTOPID) < 0)
-		return -errno;
-	setsockopt(mnl_socket_get_fd(kernel->socket), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-	return 0;
-}
-
-void kernel_close(struct kernel *kernel)
-{
-	if (kernel->socket)
-		mnl_socket_close(kernel->socket);
-	kernel->socket = NULL;
 }
 
 struct mnl_socket *kernel_open_events(void)

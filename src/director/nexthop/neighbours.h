@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "director/nexthop/message.h"
+#include "program/netlink/rtnetlink.h"
 
 struct neighbour {
 	struct neighbour *chain; /* the next one of the bucket */

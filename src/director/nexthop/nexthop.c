@@ -40,10 +40,10 @@ static void note_change(struct nexthop *nexthop, bool sets)
  * neighbour receives. */
 static bool is_without_arp(struct nexthop *nexthop, const struct neighbour_entry *entry)
 {
-	struct link_message link;
+	struct net_link link;
 
 	return entry->state & NUD_NOARP && kernel_link(&nexthop->kernel, entry->key.interface, &link) == 0 &&
-	       link.without_arp;
+	       link.flags & IFF_NOARP;
 }
 
 /* entry: NULL if the kernel has none. */
@@ -73,7 +73,7 @@ static int take_event(const struct nlmsghdr *message, void *context)
 		nexthop->dirty = true; /* a route, rule, link, address or nexthop object */
 		return MNL_CB_OK;
 	}
-	if (!message_read_neighbour(message, &entry))
+	if (!rtnetlink_read_neighbour(message, &entry))
 		return MNL_CB_OK;
 	neighbour = neighbours_get(&nexthop->neighbours, &entry.key, 0);
 	if (!neighbour)
@@ -462,13 +462,13 @@ static bool find_interface(struct named_interface *interface, const char *name, 
 	return interface->index;
 }
 
-static bool find_vrf(struct nexthop *nexthop, struct link_message *link)
+static bool find_vrf(struct nexthop *nexthop, struct net_link *link)
 {
 	const char *name = nexthop->config.vrf;
 
 	if (!find_interface(&nexthop->vrf, name, "outbound_vrf"))
 		return false;
-	if (kernel_link(&nexthop->kernel, nexthop->vrf.index, link) == 0 && link->is_vrf)
+	if (kernel_link(&nexthop->kernel, nexthop->vrf.index, link) == 0 && strcmp(link->kind, "vrf") == 0)
 		return true;
 	log_error("outbound_vrf: the interface \"%s\" is not a VRF (ip link show type vrf)", name);
 	return false;
@@ -477,7 +477,7 @@ static bool find_vrf(struct nexthop *nexthop, struct link_message *link)
 static bool find_interfaces(struct nexthop *nexthop)
 {
 	const struct nexthop_config *config = &nexthop->config;
-	struct link_message link;
+	struct net_link link;
 
 	if (config->vrf[0] && !find_vrf(nexthop, &link))
 		return false;
@@ -505,7 +505,7 @@ static bool open_all(struct nexthop *nexthop)
 
 	nexthop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	nexthop->events = kernel_open_events();
-	if (nexthop->timer >= 0 && nexthop->events && kernel_open(&nexthop->kernel) == 0 &&
+	if (nexthop->timer >= 0 && nexthop->events && netlink_open(&nexthop->kernel, NETLINK_ROUTE) == 0 &&
 		timerfd_settime(nexthop->timer, 0, &setting, NULL) == 0)
 		return true;
 	log_error("outbound_gateway_mac = \"auto\": cannot open a netlink socket: %s", strerror(errno));
@@ -552,7 +552,7 @@ void nexthop_close(struct nexthop *nexthop)
 		close(nexthop->timer);
 	if (nexthop->events)
 		mnl_socket_close(nexthop->events);
-	kernel_close(&nexthop->kernel);
+	netlink_close(&nexthop->kernel);
 	destinations_free(&nexthop->destinations);
 	neighbours_free(&nexthop->neighbours);
 	pthread_mutex_destroy(&nexthop->lock);

@@ -20,7 +20,7 @@ struct named_interface {
 
 struct nexthop {
 	struct nexthop_config config;
-	struct kernel kernel;
+	struct netlink kernel;
 	struct mnl_socket *events;
 	int timer;
 

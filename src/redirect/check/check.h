@@ -24,8 +24,8 @@
 struct check {
 	const char *interface;
 	struct links links;
-	const struct link *link; /* the interface; NULL: there is none */
-	const struct link *ip; /* the bridge or bond to which it belongs, or itself; NULL: there is no interface */
+	const struct net_link *link; /* the interface; NULL: there is none */
+	const struct net_link *ip; /* the bridge or bond to which it belongs, or itself; NULL: there is no interface */
 	struct addresses addresses; /* of this host */
 	struct vips vips; /* that this proxy serves; empty: not known */
 	/* redirect.conf: the file that the command line names, or that of the attached program; "": none. */

@@ -36,7 +36,7 @@ static const struct finding no_transmit = {FINDINGS_WARN, "glb-redirect {1}attac
 void check_interface(void *subject)
 {
 	const struct check *check = subject;
-	const struct link *link = check->link, *vrf = link ? links_vrf(&check->links, link) : NULL;
+	const struct net_link *link = check->link, *vrf = link ? links_vrf(&check->links, link) : NULL;
 	char driver[SYSTEM_DRIVER_MAX];
 
 	if (!link) {

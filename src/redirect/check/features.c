@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "program/host/device.h"
-#include "redirect/host/netlink.h"
+#include "program/netlink/netlink.h"
 
 #define MAX_FEATURES 256 /* Linux 6.18 has less than 64 */
 
@@ -76,46 +76,39 @@ bool features_read(const char *interface, struct features *features)
 	return known;
 }
 
-static int read_family(const struct nlmsghdr *message, void *data)
+/* Returns the attribute of the type in a reply of a generic netlink family, or NULL. */
+static const struct nlattr *find_attribute(const struct nlmsghdr *reply, uint16_t type)
 {
 	const struct nlattr *attribute;
-	uint16_t *family = data;
 
-	mnl_attr_for_each(attribute, message,
-		sizeof(struct genlmsghdr)) if (mnl_attr_get_type(attribute) == CTRL_ATTR_FAMILY_ID) *family =
-		mnl_attr_get_u16(attribute);
-	return MNL_CB_OK;
-}
-
-static int read_xdp_features(const struct nlmsghdr *message, void *data)
-{
-	const struct nlattr *attribute;
-	int64_t *features = data;
-
-	mnl_attr_for_each(attribute, message,
-		sizeof(struct genlmsghdr)) if (mnl_attr_get_type(attribute) == NETDEV_XDP_FEATURES) *features =
-		(int64_t)mnl_attr_get_u64(attribute);
-	return MNL_CB_OK;
+	mnl_attr_for_each(attribute, reply, sizeof(struct genlmsghdr))
+	{
+		if (mnl_attr_get_type(attribute) == type)
+			return attribute;
+	}
+	return NULL;
 }
 
 bool features_xdp_transmit(uint32_t ifindex, bool *can)
 {
-	char buf[NETLINK_REQUEST_MAX] = {0};
+	char buf[NETLINK_MAX];
 	struct genlmsghdr *header;
 	struct nlmsghdr *message = netlink_begin(buf, GENL_ID_CTRL, 0, sizeof(*header), (void **)&header);
-	int64_t features = -1;
-	uint16_t family = 0;
+	const struct nlattr *found = NULL;
+	struct netlink netlink;
 
 	*header = (struct genlmsghdr){.cmd = CTRL_CMD_GETFAMILY, .version = 1};
 	mnl_attr_put_strz(message, CTRL_ATTR_FAMILY_NAME, NETDEV_FAMILY);
-	if (netlink_request(NETLINK_GENERIC, message, read_family, &family) != 0 || !family)
-		return false;
-	memset(buf, 0, sizeof(buf));
-	message = netlink_begin(buf, family, 0, sizeof(*header), (void **)&header);
-	*header = (struct genlmsghdr){.cmd = NETDEV_DEV_GET, .version = NETDEV_FAMILY_VERSION};
-	mnl_attr_put_u32(message, NETDEV_DEV_IFINDEX, ifindex);
-	if (netlink_request(NETLINK_GENERIC, message, read_xdp_features, &features) != 0 || features < 0)
-		return false;
-	*can = features & NETDEV_XDP_CAN_XMIT;
-	return true;
+	if (netlink_open(&netlink, NETLINK_GENERIC) == 0 && netlink_get(&netlink, message) == 0)
+		found = find_attribute(message, CTRL_ATTR_FAMILY_ID);
+	if (found) {
+		message = netlink_begin(buf, mnl_attr_get_u16(found), 0, sizeof(*header), (void **)&header);
+		*header = (struct genlmsghdr){.cmd = NETDEV_DEV_GET, .version = NETDEV_FAMILY_VERSION};
+		mnl_attr_put_u32(message, NETDEV_DEV_IFINDEX, ifindex);
+		found = netlink_get(&netlink, message) == 0 ? find_attribute(message, NETDEV_XDP_FEATURES) : NULL;
+	}
+	if (found)
+		*can = mnl_attr_get_u64(found) & NETDEV_XDP_CAN_XMIT;
+	netlink_close(&netlink);
+	return found;
 }

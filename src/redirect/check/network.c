@@ -83,7 +83,7 @@ static void report_missing(const struct check *check, const struct netprefix *vi
 }
 
 /* Adds a finding about a VIP that is an address of this link. */
-static void report_address(const struct netprefix *vip, const struct address *address, const struct link *link)
+static void report_address(const struct netprefix *vip, const struct address *address, const struct net_link *link)
 {
 	struct finding finding = {.text = NULL};
 
@@ -104,7 +104,7 @@ static void report_address(const struct netprefix *vip, const struct address *ad
 static void report_vip(const struct check *check, const struct netprefix *vip)
 {
 	const struct address *address = addresses_within(&check->addresses, vip);
-	const struct link *link = address ? links_by_index(&check->links, address->link) : NULL;
+	const struct net_link *link = address ? links_by_index(&check->links, address->link) : NULL;
 
 	if (link)
 		report_address(vip, address, link);
@@ -154,7 +154,7 @@ static bool has_default_route(uint32_t link, uint8_t family, bool *others)
 
 /* The kernel checks sources where the inner packet enters the IP layer: on the interface, its bridge or bond, or its
  * VLANs. */
-static void report_rp_filter(const struct link *link)
+static void report_rp_filter(const struct net_link *link)
 {
 	long all = 0, own = 0;
 	bool others;
@@ -168,7 +168,7 @@ static void report_rp_filter(const struct link *link)
 			others ? "the default route uses another interface" : "there is no default route");
 }
 
-static bool has_v4_address(const struct check *check, const struct link *link)
+static bool has_v4_address(const struct check *check, const struct net_link *link)
 {
 	for (size_t i = 0; i < check->addresses.count; i++)
 		if (check->addresses.items[i].link == link->index &&
@@ -182,7 +182,7 @@ void check_rp_filter(void *subject)
 	const struct check *check = subject;
 
 	for (size_t i = 0; i < check->links.count; i++) {
-		const struct link *link = &check->links.items[i];
+		const struct net_link *link = &check->links.items[i];
 		bool is_vlan = link->lower == check->ip->index && strcmp(link->kind, "vlan") == 0;
 
 		if ((is_vlan || link == check->ip) && has_v4_address(check, link))

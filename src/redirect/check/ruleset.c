@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "program/output_of.h"
-#include "redirect/host/netlink.h"
+#include "program/netlink/netlink.h"
 
 static int count_table(const struct nlmsghdr *message, void *data)
 {
@@ -20,7 +20,7 @@ static int count_table(const struct nlmsghdr *message, void *data)
 
 static int count_tables(int *tables)
 {
-	char buf[NETLINK_REQUEST_MAX] = {0};
+	char buf[NETLINK_MAX];
 	struct nfgenmsg *header;
 	struct nlmsghdr *message = netlink_begin(
 		buf, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETTABLE, NLM_F_DUMP, sizeof(*header), (void **)&header);
@@ -28,7 +28,7 @@ static int count_tables(int *tables)
 
 	header->version = NFNETLINK_V0;
 	*tables = 0;
-	error = netlink_request(NETLINK_NETFILTER, message, count_table, tables);
+	error = netlink_dump(NETLINK_NETFILTER, message, count_table, tables);
 	/* The kernel has no nftables, or never used them. */
 	return error == -EPROTONOSUPPORT || error == -EINVAL || error == -EOPNOTSUPP ? 0 : error;
 }

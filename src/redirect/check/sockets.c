@@ -186,7 +186,7 @@ void check_udp(void *subject)
 }
 
 /* Returns whether `upper` is a VLAN on the interface or on its bridge or bond, or one of these two. */
-static bool is_above(const struct check *check, const struct link *upper)
+static bool is_above(const struct check *check, const struct net_link *upper)
 {
 	if (upper == check->link)
 		return false;
@@ -203,7 +203,7 @@ void check_bound_sockets(void *subject)
 		return;
 	for (size_t i = 0; i < check->sockets.count; i++) {
 		const struct diag_socket *socket = &check->sockets.items[i];
-		const struct link *link = socket->link ? links_by_index(&check->links, socket->link) : NULL;
+		const struct net_link *link = socket->link ? links_by_index(&check->links, socket->link) : NULL;
 
 		if (link && !socket->connected && sockets_serve_vip(socket, check) && is_above(check, link))
 			findings_add(&bound, socket_text(socket, text), link->name, check->interface);

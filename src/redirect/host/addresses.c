@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "redirect/host/netlink.h"
+#include "program/netlink/netlink.h"
+#include "program/netlink/rtnetlink.h"
 
 static enum netaddr_family family_of(uint8_t family)
 {
@@ -57,12 +58,12 @@ static int add_address(const struct nlmsghdr *message, void *data)
 
 int addresses_read(struct addresses *addresses)
 {
-	char buf[NETLINK_REQUEST_MAX] = {0};
+	char buf[NETLINK_MAX];
 	struct ifaddrmsg *header;
 	struct nlmsghdr *message = netlink_begin(buf, RTM_GETADDR, NLM_F_DUMP, sizeof(*header), (void **)&header);
 
 	*addresses = (struct addresses){0};
-	return netlink_request(NETLINK_ROUTE, message, add_address, addresses);
+	return netlink_dump(NETLINK_ROUTE, message, add_address, addresses);
 }
 
 void addresses_free(struct addresses *addresses)
@@ -79,63 +80,36 @@ const struct address *addresses_within(const struct addresses *addresses, const 
 	return NULL;
 }
 
-static void read_metrics(const struct nlattr *metrics, struct default_route *route)
+/* Sets *route to the one that packets for this address would take. Returns false if there is none. */
+static bool look_up(const struct netaddr *address, struct route *route)
 {
-	const struct nlattr *attribute;
-
-	mnl_attr_for_each_nested(attribute, metrics)
-	{
-		if (mnl_attr_get_type(attribute) == RTAX_MTU)
-			route->mtu = mnl_attr_get_u32(attribute);
-		else if (mnl_attr_get_type(attribute) == RTAX_ADVMSS)
-			route->advmss = mnl_attr_get_u32(attribute);
-	}
-}
-
-struct lookup {
-	bool local;
-	uint32_t mtu;
-};
-
-static int read_route(const struct nlmsghdr *message, void *data)
-{
-	const struct rtmsg *info = mnl_nlmsg_get_payload(message);
-	struct default_route metrics = {0};
-	const struct nlattr *attribute;
-	struct lookup *lookup = data;
-
-	if (message->nlmsg_type != RTM_NEWROUTE)
-		return MNL_CB_OK;
-	lookup->local = info->rtm_type == RTN_LOCAL;
-	mnl_attr_for_each(attribute, message, sizeof(*info)) if (mnl_attr_get_type(attribute) == RTA_METRICS)
-		read_metrics(attribute, &metrics);
-	lookup->mtu = metrics.mtu;
-	return MNL_CB_OK;
-}
-
-static struct lookup look_up(const struct netaddr *address)
-{
-	char buf[NETLINK_REQUEST_MAX] = {0};
+	char buf[NETLINK_MAX];
 	struct rtmsg *header;
 	struct nlmsghdr *message = netlink_begin(buf, RTM_GETROUTE, 0, sizeof(*header), (void **)&header);
-	struct lookup lookup = {0};
+	struct netlink netlink;
+	bool found;
 
 	header->rtm_family = address->family == NETADDR_V4 ? AF_INET : AF_INET6;
 	header->rtm_dst_len = (uint8_t)netaddr_bits(address);
 	mnl_attr_put(message, RTA_DST, netaddr_size(address), address->bytes);
-	if (netlink_request(NETLINK_ROUTE, message, read_route, &lookup) != 0)
-		lookup = (struct lookup){0};
-	return lookup;
+	found = netlink_open(&netlink, NETLINK_ROUTE) == 0 && netlink_get(&netlink, message) == 0 &&
+		rtnetlink_read_route(message, route);
+	netlink_close(&netlink);
+	return found;
 }
 
 bool addresses_is_local(const struct netaddr *address)
 {
-	return look_up(address).local;
+	struct route route;
+
+	return look_up(address, &route) && route.type == RTN_LOCAL;
 }
 
 uint32_t addresses_route_mtu(const struct netaddr *address)
 {
-	return look_up(address).mtu;
+	struct route route;
+
+	return look_up(address, &route) ? route.mtu : 0;
 }
 
 struct default_routes {
@@ -143,63 +117,33 @@ struct default_routes {
 	int count;
 };
 
-static void add_route(struct default_routes *routes, const struct default_route *route, uint32_t link)
-{
-	if (routes->count == DEFAULT_ROUTES_MAX || !link)
-		return;
-	routes->items[routes->count] = *route;
-	routes->items[routes->count++].link = link;
-}
-
-static void read_next_hops(
-	const struct nlattr *attribute, struct default_routes *routes, const struct default_route *route)
-{
-	const struct rtnexthop *hop = mnl_attr_get_payload(attribute);
-	size_t left = mnl_attr_get_payload_len(attribute);
-
-	while (left >= sizeof(*hop) && hop->rtnh_len >= sizeof(*hop) && hop->rtnh_len <= left) {
-		size_t size = (size_t)RTNH_ALIGN(hop->rtnh_len);
-
-		add_route(routes, route, (uint32_t)hop->rtnh_ifindex);
-		left -= size < left ? size : left;
-		hop = RTNH_NEXT(hop);
-	}
-}
-
 static int add_default_route(const struct nlmsghdr *message, void *data)
 {
-	const struct rtmsg *info = mnl_nlmsg_get_payload(message);
-	struct default_route route = {.family = family_of(info->rtm_family), .main = info->rtm_table == RT_TABLE_MAIN};
-	const struct nlattr *attribute, *hops = NULL;
+	struct default_routes *routes = data;
+	struct route route;
 
-	if (message->nlmsg_type != RTM_NEWROUTE || info->rtm_dst_len || info->rtm_type != RTN_UNICAST ||
-		info->rtm_flags & RTM_F_CLONED || route.family == NETADDR_NONE)
+	if (!rtnetlink_read_route(message, &route) || route.destination.length || route.type != RTN_UNICAST ||
+		route.cloned)
 		return MNL_CB_OK;
-	mnl_attr_for_each(attribute, message, sizeof(*info))
-	{
-		uint16_t type = mnl_attr_get_type(attribute);
-
-		if (type == RTA_OIF)
-			route.link = mnl_attr_get_u32(attribute);
-		else if (type == RTA_METRICS)
-			read_metrics(attribute, &route);
-		else if (type == RTA_MULTIPATH)
-			hops = attribute;
-	}
-	if (hops)
-		read_next_hops(hops, data, &route);
-	else
-		add_route(data, &route, route.link);
+	for (uint32_t i = 0; i < route.count && routes->count < DEFAULT_ROUTES_MAX; i++)
+		if (route.next_hops[i].key.interface)
+			routes->items[routes->count++] = (struct default_route){
+				.family = route.destination.addr.family,
+				.main = route.main,
+				.link = route.next_hops[i].key.interface,
+				.mtu = route.mtu,
+				.advmss = route.advmss,
+			};
 	return MNL_CB_OK;
 }
 
 int addresses_default_routes(struct default_route items[DEFAULT_ROUTES_MAX])
 {
-	char buf[NETLINK_REQUEST_MAX] = {0};
+	char buf[NETLINK_MAX];
 	struct default_routes routes = {.items = items};
 	struct rtmsg *header;
 	struct nlmsghdr *message = netlink_begin(buf, RTM_GETROUTE, NLM_F_DUMP, sizeof(*header), (void **)&header);
-	int error = netlink_request(NETLINK_ROUTE, message, add_default_route, &routes);
+	int error = netlink_dump(NETLINK_ROUTE, message, add_default_route, &routes);
 
 	return error ? error : routes.count;
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "redirect/host/netlink.h"
+#include "program/netlink/netlink.h"
 
 struct reading {
 	struct diag_sockets *sockets;
@@ -87,7 +87,7 @@ struct kind {
 
 static int dump(uint8_t family, const struct kind *kind, mnl_cb_t each, void *data)
 {
-	char buf[NETLINK_REQUEST_MAX] = {0};
+	char buf[NETLINK_MAX];
 	struct inet_diag_req_v2 *header;
 	struct nlmsghdr *message = netlink_begin(buf, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, sizeof(*header), (void **)&header);
 
@@ -95,7 +95,7 @@ static int dump(uint8_t family, const struct kind *kind, mnl_cb_t each, void *da
 	header->sdiag_protocol = kind->protocol;
 	header->idiag_ext = kind->extensions;
 	header->idiag_states = kind->states;
-	return netlink_request(NETLINK_INET_DIAG, message, each, data);
+	return netlink_dump(NETLINK_INET_DIAG, message, each, data);
 }
 
 /* Calls `each` for all sockets of the kind. */

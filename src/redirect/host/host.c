@@ -2,14 +2,14 @@
 #include "redirect/host/host.h"
 
 #include <errno.h>
-#include <linux/rtnetlink.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "program/netlink/netlink.h"
+#include "program/netlink/rtnetlink.h"
 #include "redirect/host/links.h"
-#include "redirect/host/netlink.h"
 
 /* Returns a new zeroed item at the end of an array, or NULL. The array grows by doubling. */
 static void *append(void **items, size_t *count, size_t size)
@@ -25,13 +25,13 @@ static void *append(void **items, size_t *count, size_t size)
 
 /* Returns whether frames for the MAC address of this link, on top of another one, are for this host, and not for a
  * guest. */
-static bool is_stacked(const struct link *link)
+static bool is_stacked(const struct net_link *link)
 {
 	return link->lower && (strcmp(link->kind, "vlan") == 0 || strcmp(link->kind, "macvlan") == 0);
 }
 
 /* Whether `link` belongs to the interface directly: as its bridge or bond, a member of it, or stacked on it. */
-static bool belongs(const struct link *link, const struct link *interface)
+static bool belongs(const struct net_link *link, const struct net_link *interface)
 {
 	return interface->master == link->index || link->master == interface->index ||
 	       (is_stacked(link) && link->lower == interface->index);
@@ -95,44 +95,31 @@ static bool is_loopback(const struct netprefix *prefix)
 	return memcmp(prefix->addr.bytes, one, sizeof(one)) == 0;
 }
 
-/* address: its family is set. */
-static void take_destination(const struct nlattr *attribute, struct netaddr *address)
-{
-	if (mnl_attr_get_type(attribute) == RTA_DST && mnl_attr_get_payload_len(attribute) == netaddr_size(address))
-		memcpy(address->bytes, mnl_attr_get_payload(attribute), netaddr_size(address));
-}
-
 static int take_route(const struct nlmsghdr *message, void *data)
 {
-	const struct rtmsg *head = mnl_nlmsg_get_payload(message);
-	enum netaddr_family family = head->rtm_family == AF_INET ? NETADDR_V4 : NETADDR_V6;
-	struct netprefix prefix = {.length = head->rtm_dst_len}, *added;
-	const struct nlattr *attribute;
 	struct host *host = data;
+	struct netprefix *added;
+	struct route route;
 
-	if (head->rtm_type != RTN_LOCAL || (head->rtm_family != AF_INET && head->rtm_family != AF_INET6))
-		return MNL_CB_OK;
-	prefix.addr.family = (uint8_t)family;
-	mnl_attr_for_each(attribute, message, sizeof(*head)) take_destination(attribute, &prefix.addr);
-	if (is_loopback(&prefix))
+	if (!rtnetlink_read_route(message, &route) || route.type != RTN_LOCAL || is_loopback(&route.destination))
 		return MNL_CB_OK;
 	added = append((void **)&host->local, &host->local_count, sizeof(*added));
 	if (!added)
 		return MNL_CB_ERROR;
-	*added = prefix;
+	*added = route.destination;
 	return MNL_CB_OK;
 }
 
 /* Reads the local routes, which include those that the kernel adds for each address of an interface. */
 static int read_local(uint8_t family, struct host *host)
 {
-	char buf[NETLINK_REQUEST_MAX] = {0};
+	char buf[NETLINK_MAX];
 	struct rtmsg *head;
 	struct nlmsghdr *message = netlink_begin(buf, RTM_GETROUTE, NLM_F_DUMP, sizeof(*head), (void **)&head);
 
 	head->rtm_family = family;
 	head->rtm_type = RTN_LOCAL;
-	return netlink_request(NETLINK_ROUTE, message, take_route, host);
+	return netlink_dump(NETLINK_ROUTE, message, take_route, host);
 }
 
 int host_read(uint32_t ifindex, struct host *host)

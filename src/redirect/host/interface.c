@@ -44,7 +44,7 @@ int interface_check_forwarding(const struct redirect_settings *settings)
  */
 static int refuse_vrf(const char *interface, uint32_t ifindex)
 {
-	const struct link *link, *vrf;
+	const struct net_link *link, *vrf;
 	struct links links;
 	int code = COMMAND_OK;
 

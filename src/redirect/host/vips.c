@@ -58,7 +58,7 @@ void vips_add_of_lo(struct vips *vips, const struct addresses *addresses, const 
 {
 	for (size_t i = 0; i < addresses->count; i++) {
 		const struct address *address = &addresses->items[i];
-		const struct link *link = links_by_index(links, address->link);
+		const struct net_link *link = links_by_index(links, address->link);
 		struct netprefix vip = {.addr = address->address, .length = (uint8_t)netaddr_bits(&address->address)};
 
 		if (link && link->flags & IFF_LOOPBACK && can_be_vip(&address->address))

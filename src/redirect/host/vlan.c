@@ -25,7 +25,7 @@ static int strips_tags(const char *interface, bool *strips)
 
 /* Returns whether frames of the VLAN interface `link` arrive on `device`, or on the bridge or bond of which it is a
  * member. */
-static bool is_vlan_on(const struct links *links, const struct link *link, const struct link *device)
+static bool is_vlan_on(const struct links *links, const struct net_link *link, const struct net_link *device)
 {
 	for (int i = 0; i < MAX_DEPTH && link && strcmp(link->kind, "vlan") == 0; i++) {
 		link = links_by_index(links, link->lower);
@@ -36,10 +36,10 @@ static bool is_vlan_on(const struct links *links, const struct link *link, const
 }
 
 /* Returns the VLAN interface on `device` whose frames reach the interface `name`, which can be a bridge; NULL: none. */
-static const struct link *vlan_below(const struct links *links, const char *name, const struct link *device)
+static const struct net_link *vlan_below(const struct links *links, const char *name, const struct net_link *device)
 {
 	for (size_t i = 0; i < links->count; i++) {
-		const struct link *link = &links->items[i];
+		const struct net_link *link = &links->items[i];
 
 		if (is_vlan_on(links, link, device) && strcmp(links_of_ip(links, link)->name, name) == 0)
 			return link;
@@ -48,12 +48,12 @@ static const struct link *vlan_below(const struct links *links, const char *name
 }
 
 static enum vlan_stripping judge(
-	const struct links *links, const struct ifaddrs *addresses, const struct link *device, char vlan[IFNAMSIZ])
+	const struct links *links, const struct ifaddrs *addresses, const struct net_link *device, char vlan[IFNAMSIZ])
 {
 	bool tagged = false, untagged = false;
 
 	for (; addresses; addresses = addresses->ifa_next) {
-		const struct link *link;
+		const struct net_link *link;
 
 		if (!addresses->ifa_addr || addresses->ifa_addr->sa_family != AF_INET)
 			continue;
@@ -70,7 +70,7 @@ static enum vlan_stripping judge(
 
 int vlan_find(const char *interface, enum vlan_stripping *stripping, char vlan[IFNAMSIZ])
 {
-	const struct link *device;
+	const struct net_link *device;
 	struct ifaddrs *addresses = NULL;
 	struct links links = {0};
 	bool strips;

@@ -3,8 +3,8 @@
  * Reads messages of rtnetlink: routes, nexthop objects, neighbour entries and links. Every length is checked, so a
  * message may be any bytes whose size is nlmsg_len. Pure, thread-safe. Addresses in network order.
  */
-#ifndef GLB_DIRECTOR_NEXTHOP_MESSAGE_H
-#define GLB_DIRECTOR_NEXTHOP_MESSAGE_H
+#ifndef GLB_PROGRAM_NETLINK_RTNETLINK_H
+#define GLB_PROGRAM_NETLINK_RTNETLINK_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,7 +12,9 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 
-#define MESSAGE_MAX_NEXT_HOPS 128 /* of a route; those after it are not used */
+#include "common/netaddr.h"
+
+#define RTNETLINK_MAX_NEXT_HOPS 128 /* of a route; those after it are not used */
 
 /* Where a next hop is. Compared as bytes, so unused bytes are 0. */
 struct neighbour_key {
@@ -30,9 +32,13 @@ struct route_next_hop {
 
 struct route {
 	uint8_t type; /* RTN_UNICAST, RTN_BLACKHOLE ... */
+	bool cloned; /* the kernel made it for one destination */
+	bool main; /* it is in the main table; others are for rules, VRFs */
+	struct netprefix destination;
+	uint32_t mtu, advmss; /* bytes; 0: not set */
 	uint32_t object; /* id of the nexthop object that the route uses; 0: none */
 	uint32_t count;
-	struct route_next_hop next_hops[MESSAGE_MAX_NEXT_HOPS];
+	struct route_next_hop next_hops[RTNETLINK_MAX_NEXT_HOPS];
 };
 
 struct nexthop_object {
@@ -42,7 +48,7 @@ struct nexthop_object {
 	uint32_t count; /* of the group's members */
 	struct {
 		uint32_t id, weight;
-	} members[MESSAGE_MAX_NEXT_HOPS];
+	} members[RTNETLINK_MAX_NEXT_HOPS];
 };
 
 struct neighbour_entry {
@@ -51,17 +57,25 @@ struct neighbour_entry {
 	uint64_t mac; /* the first byte is the lowest; 0: the entry has no unicast Ethernet address */
 };
 
-struct link_message {
-	uint32_t index, master; /* interface index; 0: it has no master */
-	bool is_vrf;
-	bool without_arp;
+struct net_link {
+	uint32_t index;
+	uint32_t master; /* index of the bridge, bond or VRF to which it belongs; 0: none */
+	/* Index of the interface on which it is based, such as that of a VLAN; 0: none in this namespace */
+	uint32_t lower;
+	uint32_t flags; /* IFF_* */
+	uint32_t mtu; /* bytes */
+	uint16_t type; /* ARPHRD_* */
+	uint8_t mac[6]; /* zeros: none */
+	char name[IF_NAMESIZE];
+	char kind[16]; /* "vlan", "veth", "vrf"; "": a card */
 };
 
 /* Each returns false if the message is of another type, family or address family, or is damaged; then *result is
  * undefined. */
-bool message_read_route(const struct nlmsghdr *message, struct route *result);
-bool message_read_nexthop(const struct nlmsghdr *message, struct nexthop_object *result);
-bool message_read_neighbour(const struct nlmsghdr *message, struct neighbour_entry *result); /* also of RTM_DELNEIGH */
-bool message_read_link(const struct nlmsghdr *message, struct link_message *result);
+bool rtnetlink_read_route(const struct nlmsghdr *message, struct route *result);
+bool rtnetlink_read_nexthop(const struct nlmsghdr *message, struct nexthop_object *result);
+/* Also of RTM_DELNEIGH. */
+bool rtnetlink_read_neighbour(const struct nlmsghdr *message, struct neighbour_entry *result);
+bool rtnetlink_read_link(const struct nlmsghdr *message, struct net_link *result);
 
 #endif

@@ -14,7 +14,7 @@
 
 #include <libmnl/libmnl.h>
 
-#include "director/nexthop/message.h"
+#include "program/netlink/rtnetlink.h"
 #include "tests/unit/guarded.h"
 
 static char buf[65536] __attribute__((aligned(8)));
@@ -82,7 +82,7 @@ static void test_gateway(void **state)
 	(void)state;
 	mnl_attr_put_u32(message, RTA_OIF, 7);
 	put_address(message, RTA_GATEWAY, "10.0.0.1");
-	assert_true(message_read_route(message, &route));
+	assert_true(rtnetlink_read_route(message, &route));
 	assert_int_equal(route.type, RTN_UNICAST);
 	assert_int_equal(route.count, 1);
 	assert_int_equal(route.next_hops[0].weight, 1);
@@ -99,7 +99,7 @@ static void test_on_link(void **state)
 
 	(void)state;
 	mnl_attr_put_u32(message, RTA_OIF, 7);
-	assert_true(message_read_route(message, &route));
+	assert_true(rtnetlink_read_route(message, &route));
 	assert_int_equal(route.count, 1);
 	assert_int_equal(route.next_hops[0].key.family, AF_UNSPEC);
 	assert_true(route.next_hops[0].down);
@@ -113,7 +113,7 @@ static void test_ipv6_next_hop(void **state)
 	(void)state;
 	put_via(message, "fe80::1");
 	mnl_attr_put_u32(message, RTA_OIF, 9);
-	assert_true(message_read_route(message, &route));
+	assert_true(rtnetlink_read_route(message, &route));
 	assert_int_equal(route.count, 1);
 	assert_address(&route.next_hops[0].key, AF_INET6, "fe80::1");
 }
@@ -142,7 +142,7 @@ static void test_multipath(void **state)
 	struct route route;
 
 	(void)state;
-	assert_true(message_read_route(put_multipath(), &route));
+	assert_true(rtnetlink_read_route(put_multipath(), &route));
 	assert_int_equal(route.count, 3);
 	assert_int_equal(route.next_hops[0].key.interface, 3);
 	assert_int_equal(route.next_hops[0].weight, 1);
@@ -162,12 +162,12 @@ static void test_more_next_hops_than_room(void **state)
 	struct route route;
 
 	(void)state;
-	for (int i = 1; i <= MESSAGE_MAX_NEXT_HOPS + 5; i++)
+	for (int i = 1; i <= RTNETLINK_MAX_NEXT_HOPS + 5; i++)
 		end_hop(message, begin_hop(message, i, 1, 0));
 	mnl_attr_nest_end(message, nest);
-	assert_true(message_read_route(message, &route));
-	assert_int_equal(route.count, MESSAGE_MAX_NEXT_HOPS);
-	assert_int_equal(route.next_hops[MESSAGE_MAX_NEXT_HOPS - 1].key.interface, MESSAGE_MAX_NEXT_HOPS);
+	assert_true(rtnetlink_read_route(message, &route));
+	assert_int_equal(route.count, RTNETLINK_MAX_NEXT_HOPS);
+	assert_int_equal(route.next_hops[RTNETLINK_MAX_NEXT_HOPS - 1].key.interface, RTNETLINK_MAX_NEXT_HOPS);
 }
 
 static void test_route_without_next_hops(void **state)
@@ -177,7 +177,7 @@ static void test_route_without_next_hops(void **state)
 
 	(void)state;
 	mnl_attr_put_u32(message, RTA_NH_ID, 12);
-	assert_true(message_read_route(message, &route));
+	assert_true(rtnetlink_read_route(message, &route));
 	assert_int_equal(route.type, RTN_BLACKHOLE);
 	assert_int_equal(route.object, 12);
 	assert_int_equal(route.count, 0);
@@ -199,7 +199,7 @@ static void test_attributes_of_a_wrong_size(void **state)
 
 		mnl_attr_put_u32(message, RTA_OIF, 3);
 		mnl_attr_put(message, cases[i].type, cases[i].size, payload);
-		assert_true(message_read_route(message, &route));
+		assert_true(rtnetlink_read_route(message, &route));
 		assert_int_equal(route.count, 1);
 		assert_true(route.next_hops[0].unusable);
 	}
@@ -216,7 +216,7 @@ static void test_lying_lengths_in_multipath(void **state)
 		struct rtnexthop *first = (struct rtnexthop *)(buf + NLMSG_HDRLEN + sizeof(struct rtmsg) + 4);
 
 		first->rtnh_len = lengths[i];
-		assert_true(message_read_route(message, &route));
+		assert_true(rtnetlink_read_route(message, &route));
 		assert_true(route.count <= 1 + 65535 / sizeof(*first));
 		if (lengths[i] < sizeof(*first) || lengths[i] == 65535)
 			assert_int_equal(route.count, 0);
@@ -239,14 +239,14 @@ static void test_neighbour(void **state)
 	struct neighbour_entry entry;
 
 	(void)state;
-	assert_true(message_read_neighbour(put_neighbour(RTM_NEWNEIGH, NUD_STALE, 0), &entry));
+	assert_true(rtnetlink_read_neighbour(put_neighbour(RTM_NEWNEIGH, NUD_STALE, 0), &entry));
 	assert_int_equal(entry.key.interface, 4);
 	assert_address(&entry.key, AF_INET, "10.0.0.9");
 	assert_int_equal(entry.state, NUD_STALE);
 	assert_int_equal(entry.mac, UINT64_C(0x170000000002));
-	assert_true(message_read_neighbour(put_neighbour(RTM_DELNEIGH, NUD_FAILED, 0), &entry));
-	assert_false(message_read_neighbour(put_neighbour(RTM_NEWNEIGH, NUD_STALE, NTF_PROXY), &entry));
-	assert_false(message_read_neighbour(put_neighbour(RTM_NEWLINK, NUD_STALE, 0), &entry));
+	assert_true(rtnetlink_read_neighbour(put_neighbour(RTM_DELNEIGH, NUD_FAILED, 0), &entry));
+	assert_false(rtnetlink_read_neighbour(put_neighbour(RTM_NEWNEIGH, NUD_STALE, NTF_PROXY), &entry));
+	assert_false(rtnetlink_read_neighbour(put_neighbour(RTM_NEWLINK, NUD_STALE, 0), &entry));
 }
 
 static void test_neighbour_without_ethernet_address(void **state)
@@ -258,7 +258,7 @@ static void test_neighbour_without_ethernet_address(void **state)
 	(void)state;
 	put_address(message, NDA_DST, "10.0.0.9");
 	mnl_attr_put(message, NDA_LLADDR, 4, "abc");
-	assert_true(message_read_neighbour(message, &entry));
+	assert_true(rtnetlink_read_neighbour(message, &entry));
 	assert_int_equal(entry.mac, 0);
 }
 
@@ -275,7 +275,7 @@ static void test_neighbour_with_a_multicast_or_broadcast_address_has_no_mac(void
 
 		put_address(message, NDA_DST, "10.0.0.9");
 		mnl_attr_put(message, NDA_LLADDR, sizeof(macs[i]), macs[i]);
-		assert_true(message_read_neighbour(message, &entry));
+		assert_true(rtnetlink_read_neighbour(message, &entry));
 		assert_int_equal(entry.mac, 0);
 	}
 }
@@ -289,7 +289,7 @@ static void test_bridge_entry_is_no_neighbour(void **state)
 	(void)state;
 	mnl_attr_put(message, NDA_LLADDR, 6, "abcdef");
 	put_address(message, NDA_DST, "10.0.0.9"); /* a remote VXLAN endpoint */
-	assert_false(message_read_neighbour(message, &entry));
+	assert_false(rtnetlink_read_neighbour(message, &entry));
 }
 
 static void test_nexthop_object(void **state)
@@ -302,7 +302,7 @@ static void test_nexthop_object(void **state)
 	(void)state;
 	mnl_attr_put_u32(message, NHA_OIF, 6);
 	mnl_attr_put(message, NHA_GATEWAY, sizeof(address), address);
-	assert_true(message_read_nexthop(message, &object));
+	assert_true(rtnetlink_read_nexthop(message, &object));
 	assert_true(object.valid);
 	assert_true(object.next_hop.down);
 	assert_int_equal(object.next_hop.key.interface, 6);
@@ -319,7 +319,7 @@ static void test_nexthop_group(void **state)
 
 	(void)state;
 	mnl_attr_put(message, NHA_GROUP, sizeof(group), group);
-	assert_true(message_read_nexthop(message, &object));
+	assert_true(rtnetlink_read_nexthop(message, &object));
 	assert_false(object.valid);
 	assert_int_equal(object.count, 2);
 	assert_int_equal(object.members[0].id, 1);
@@ -328,31 +328,53 @@ static void test_nexthop_group(void **state)
 	assert_int_equal(object.members[1].weight, 0x103);
 }
 
-static void test_vrf(void **state)
+static void test_kind_of_a_link(void **state)
 {
 	static const struct {
 		const char *kind;
 		size_t size;
-		bool is_vrf;
-	} cases[] = {{"vrf", 4, true}, {"vrf", 3, true}, {"vrf2", 5, false}, {"veth", 5, false}, {"vr", 2, false},
-		{"", 0, false}};
+		const char *expected;
+	} cases[] = {{"vrf", 4, "vrf"}, {"vrf", 3, "vrf"}, {"vrf2", 5, "vrf2"}, {"veth", 3, "vet"}, {"", 0, ""},
+		{"a-very-long-kind-of-link", 24, "a-very-long-kin"}};
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct ifinfomsg head = {.ifi_index = 8};
 		struct nlmsghdr *message = begin(RTM_NEWLINK, &head, sizeof(head));
 		struct nlattr *nest;
-		struct link_message link;
+		struct net_link link;
 
 		mnl_attr_put_u32(message, IFLA_MASTER, 5);
 		nest = mnl_attr_nest_start(message, IFLA_LINKINFO);
 		mnl_attr_put(message, IFLA_INFO_KIND, cases[i].size, cases[i].kind);
 		mnl_attr_nest_end(message, nest);
-		assert_true(message_read_link(message, &link));
+		assert_true(rtnetlink_read_link(message, &link));
 		assert_int_equal(link.index, 8);
 		assert_int_equal(link.master, 5);
-		assert_int_equal(link.is_vrf, cases[i].is_vrf);
+		assert_string_equal(link.kind, cases[i].expected);
 	}
+}
+
+static void test_default_route_with_metrics(void **state)
+{
+	struct rtmsg head = {.rtm_family = AF_INET6, .rtm_type = RTN_UNICAST, .rtm_table = RT_TABLE_MAIN};
+	struct nlmsghdr *message = begin(RTM_NEWROUTE, &head, sizeof(head));
+	struct nlattr *nest = mnl_attr_nest_start(message, RTA_METRICS);
+	struct route route;
+
+	(void)state;
+	mnl_attr_put_u32(message, RTAX_MTU, 1400);
+	mnl_attr_put_u32(message, RTAX_ADVMSS, 1340);
+	mnl_attr_nest_end(message, nest);
+	mnl_attr_put_u32(message, RTA_OIF, 7);
+	assert_true(rtnetlink_read_route(message, &route));
+	assert_true(route.main && !route.cloned);
+	assert_int_equal(route.destination.addr.family, NETADDR_V6);
+	assert_int_equal(route.destination.length, 0);
+	assert_int_equal(route.mtu, 1400);
+	assert_int_equal(route.advmss, 1340);
+	assert_int_equal(route.count, 1);
+	assert_int_equal(route.next_hops[0].key.interface, 7);
 }
 
 static void read_all(const struct nlmsghdr *message)
@@ -360,14 +382,14 @@ static void read_all(const struct nlmsghdr *message)
 	struct route route;
 	struct nexthop_object object;
 	struct neighbour_entry entry;
-	struct link_message link;
+	struct net_link link;
 
-	if (message_read_route(message, &route))
-		assert_true(route.count <= MESSAGE_MAX_NEXT_HOPS);
-	if (message_read_nexthop(message, &object))
-		assert_true(object.count <= MESSAGE_MAX_NEXT_HOPS);
-	message_read_neighbour(message, &entry);
-	message_read_link(message, &link);
+	if (rtnetlink_read_route(message, &route))
+		assert_true(route.count <= RTNETLINK_MAX_NEXT_HOPS);
+	if (rtnetlink_read_nexthop(message, &object))
+		assert_true(object.count <= RTNETLINK_MAX_NEXT_HOPS);
+	rtnetlink_read_neighbour(message, &entry);
+	rtnetlink_read_link(message, &link);
 }
 
 /* Each message is at the end of the readable memory. */
@@ -414,7 +436,8 @@ int main(void)
 		cmocka_unit_test(test_bridge_entry_is_no_neighbour),
 		cmocka_unit_test(test_nexthop_object),
 		cmocka_unit_test(test_nexthop_group),
-		cmocka_unit_test(test_vrf),
+		cmocka_unit_test(test_kind_of_a_link),
+		cmocka_unit_test(test_default_route_with_metrics),
 		cmocka_unit_test(test_cut_and_damaged_messages),
 	};
 

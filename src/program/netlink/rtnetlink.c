@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/nexthop/message.h"
+#include "program/netlink/rtnetlink.h"
 
 #include <linux/neighbour.h>
 #include <linux/nexthop.h>
-#include <net/if.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -83,12 +83,12 @@ static void take_attribute(
 }
 
 /* Reads RTA_MULTIPATH: struct rtnexthop, each followed by its attributes. */
-static void take_multipath(struct route *route, const struct nlattr *multipath)
+static void take_multipath(struct route *route, int family, const struct nlattr *multipath)
 {
 	const char *at = mnl_attr_get_payload(multipath);
 	size_t left = mnl_attr_get_payload_len(multipath);
 
-	while (left >= sizeof(struct rtnexthop) && route->count < MESSAGE_MAX_NEXT_HOPS) {
+	while (left >= sizeof(struct rtnexthop) && route->count < RTNETLINK_MAX_NEXT_HOPS) {
 		struct rtnexthop head;
 		struct route_next_hop *next_hop = &route->next_hops[route->count];
 		const struct nlattr *attribute;
@@ -103,7 +103,7 @@ static void take_multipath(struct route *route, const struct nlattr *multipath)
 			.down = head.rtnh_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN),
 		};
 		EACH (attribute, at + sizeof(head), at + head.rtnh_len)
-			take_attribute(next_hop, &route_types, AF_INET, attribute);
+			take_attribute(next_hop, &route_types, family, attribute);
 		route->count++;
 		size = RTNH_ALIGN(head.rtnh_len);
 		if (size >= left)
@@ -113,25 +113,48 @@ static void take_multipath(struct route *route, const struct nlattr *multipath)
 	}
 }
 
-bool message_read_route(const struct nlmsghdr *message, struct route *result)
+static void take_metrics(struct route *route, const struct nlattr *metrics)
+{
+	const struct nlattr *attribute;
+
+	EACH (attribute, mnl_attr_get_payload(metrics), (const char *)metrics + metrics->nla_len) {
+		if (mnl_attr_get_type(attribute) == RTAX_MTU)
+			route->mtu = get_u32(attribute);
+		else if (mnl_attr_get_type(attribute) == RTAX_ADVMSS)
+			route->advmss = get_u32(attribute);
+	}
+}
+
+bool rtnetlink_read_route(const struct nlmsghdr *message, struct route *result)
 {
 	const struct rtmsg *head = header(message, RTM_NEWROUTE, sizeof(*head));
 	struct route_next_hop only = {.weight = 1};
 	const struct nlattr *attribute;
 
-	if (!head || head->rtm_family != AF_INET)
+	if (!head || (head->rtm_family != AF_INET && head->rtm_family != AF_INET6))
 		return false;
 	result->type = head->rtm_type;
-	result->object = 0;
+	result->cloned = head->rtm_flags & RTM_F_CLONED;
+	result->main = head->rtm_table == RT_TABLE_MAIN;
+	result->destination =
+		(struct netprefix){{.family = head->rtm_family == AF_INET ? NETADDR_V4 : NETADDR_V6}, head->rtm_dst_len};
+	result->object = result->mtu = result->advmss = 0;
 	result->count = 0;
 	only.down = head->rtm_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN);
 	EACH (attribute, (const char *)head + NLMSG_ALIGN(sizeof(*head)), end_of(message)) {
-		if (mnl_attr_get_type(attribute) == RTA_MULTIPATH)
-			take_multipath(result, attribute);
-		else if (mnl_attr_get_type(attribute) == RTA_NH_ID)
+		struct netaddr *addr = &result->destination.addr;
+		uint16_t type = mnl_attr_get_type(attribute);
+
+		if (type == RTA_DST && mnl_attr_get_payload_len(attribute) == netaddr_size(addr))
+			memcpy(addr->bytes, mnl_attr_get_payload(attribute), netaddr_size(addr));
+		else if (type == RTA_METRICS)
+			take_metrics(result, attribute);
+		else if (type == RTA_MULTIPATH)
+			take_multipath(result, head->rtm_family, attribute);
+		else if (type == RTA_NH_ID)
 			result->object = get_u32(attribute);
 		else
-			take_attribute(&only, &route_types, AF_INET, attribute);
+			take_attribute(&only, &route_types, head->rtm_family, attribute);
 	}
 	if (!result->count && only.key.interface)
 		result->next_hops[result->count++] = only;
@@ -145,7 +168,7 @@ static void take_group(struct nexthop_object *object, const struct nlattr *attri
 	const uint8_t *at = mnl_attr_get_payload(attribute);
 	size_t left = mnl_attr_get_payload_len(attribute);
 
-	for (; left >= sizeof(struct nexthop_grp) && object->count < MESSAGE_MAX_NEXT_HOPS;
+	for (; left >= sizeof(struct nexthop_grp) && object->count < RTNETLINK_MAX_NEXT_HOPS;
 		left -= sizeof(struct nexthop_grp), at += sizeof(struct nexthop_grp)) {
 		memcpy(&object->members[object->count].id, at, sizeof(uint32_t));
 		object->members[object->count].weight = (at[4] | (uint32_t)at[5] << 8) + 1;
@@ -153,7 +176,7 @@ static void take_group(struct nexthop_object *object, const struct nlattr *attri
 	}
 }
 
-bool message_read_nexthop(const struct nlmsghdr *message, struct nexthop_object *result)
+bool rtnetlink_read_nexthop(const struct nlmsghdr *message, struct nexthop_object *result)
 {
 	const struct nhmsg *head = header(message, RTM_NEWNEXTHOP, sizeof(*head));
 	const struct nlattr *attribute;
@@ -178,7 +201,7 @@ bool message_read_nexthop(const struct nlmsghdr *message, struct nexthop_object 
 	return true;
 }
 
-bool message_read_neighbour(const struct nlmsghdr *message, struct neighbour_entry *result)
+bool rtnetlink_read_neighbour(const struct nlmsghdr *message, struct neighbour_entry *result)
 {
 	const struct ndmsg *head =
 		header(message, message->nlmsg_type == RTM_DELNEIGH ? RTM_DELNEIGH : RTM_NEWNEIGH, sizeof(*head));
@@ -199,32 +222,59 @@ bool message_read_neighbour(const struct nlmsghdr *message, struct neighbour_ent
 	return result->key.interface && result->key.family;
 }
 
-static bool is_vrf(const struct nlattr *info)
+static void copy_text(char *to, size_t size, const struct nlattr *attribute)
+{
+	int length = mnl_attr_get_payload_len(attribute);
+
+	snprintf(to, size, "%.*s", length, (const char *)mnl_attr_get_payload(attribute));
+}
+
+static void take_kind(struct net_link *link, const struct nlattr *info)
 {
 	const struct nlattr *attribute;
 
-	EACH (attribute, mnl_attr_get_payload(info), (const char *)info + info->nla_len) {
-		const char *kind = mnl_attr_get_payload(attribute);
-
+	EACH (attribute, mnl_attr_get_payload(info), (const char *)info + info->nla_len)
 		if (mnl_attr_get_type(attribute) == IFLA_INFO_KIND)
-			return strnlen(kind, mnl_attr_get_payload_len(attribute)) == 3 && memcmp(kind, "vrf", 3) == 0;
-	}
-	return false;
+			copy_text(link->kind, sizeof(link->kind), attribute);
 }
 
-bool message_read_link(const struct nlmsghdr *message, struct link_message *result)
+static void take_link_attribute(struct net_link *link, const struct nlattr *attribute)
+{
+	switch (mnl_attr_get_type(attribute)) {
+	case IFLA_IFNAME:
+		copy_text(link->name, sizeof(link->name), attribute);
+		break;
+	case IFLA_ADDRESS:
+		if (mnl_attr_get_payload_len(attribute) == sizeof(link->mac))
+			memcpy(link->mac, mnl_attr_get_payload(attribute), sizeof(link->mac));
+		break;
+	case IFLA_MTU:
+		link->mtu = get_u32(attribute);
+		break;
+	case IFLA_MASTER:
+		link->master = get_u32(attribute);
+		break;
+	case IFLA_LINK:
+		link->lower = get_u32(attribute);
+		break;
+	case IFLA_LINK_NETNSID: /* the lower interface is in another namespace, where its index has another meaning */
+		link->lower = 0;
+		break;
+	case IFLA_LINKINFO:
+		take_kind(link, attribute);
+		break;
+	}
+}
+
+bool rtnetlink_read_link(const struct nlmsghdr *message, struct net_link *result)
 {
 	const struct ifinfomsg *head = header(message, RTM_NEWLINK, sizeof(*head));
 	const struct nlattr *attribute;
 
 	if (!head)
 		return false;
-	*result = (struct link_message){.index = (uint32_t)head->ifi_index, .without_arp = head->ifi_flags & IFF_NOARP};
-	EACH (attribute, (const char *)head + NLMSG_ALIGN(sizeof(*head)), end_of(message)) {
-		if (mnl_attr_get_type(attribute) == IFLA_MASTER)
-			result->master = get_u32(attribute);
-		else if (mnl_attr_get_type(attribute) == IFLA_LINKINFO)
-			result->is_vrf = is_vrf(attribute);
-	}
+	*result = (struct net_link){.index = (uint32_t)head->ifi_index, .flags = head->ifi_flags, .type = head->ifi_type};
+	EACH (attribute, (const char *)head + NLMSG_ALIGN(sizeof(*head)), end_of(message))
+		take_link_attribute(result, attribute);
 	return true;
 }
