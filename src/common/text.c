@@ -74,6 +74,27 @@ char *text_hex64(uint64_t number, char buf[TEXT_HEX64])
 	return buf;
 }
 
+bool text_thousandths(const char *text, uint32_t min, uint32_t max, uint32_t *value)
+{
+	uint32_t whole, part = 0;
+
+	if (!text_take_number(&text, 0, max / 1000, &whole))
+		return false;
+	if (*text == '.') {
+		uint32_t unit = 100;
+
+		if (text[1] < '0' || text[1] > '9')
+			return false;
+		for (text++; *text >= '0' && *text <= '9' && unit > 0; text++, unit /= 10)
+			part += unit * (uint32_t)(*text - '0');
+	}
+	whole = whole * 1000 + part;
+	if (*text || whole < min || whole > max)
+		return false;
+	*value = whole;
+	return true;
+}
+
 bool text_percent(const char *text, double *percent)
 {
 	const char *at = text;

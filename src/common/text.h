@@ -50,6 +50,9 @@ static inline const char *text_plural(uint64_t count)
 /* Writes a digest or a key as 16 hex digits. Returns buf. */
 char *text_hex64(uint64_t number, char buf[TEXT_HEX64]);
 
+/* Parses a number with at most 3 decimals, such as 1.02, in thousandths from min to max. False: *value is unchanged. */
+bool text_thousandths(const char *text, uint32_t min, uint32_t max, uint32_t *value);
+
 /* Parses a percentage from 0 to 100, such as "5" or "0.25". False: *percent is unchanged. */
 bool text_percent(const char *text, double *percent);
 

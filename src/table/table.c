@@ -73,6 +73,14 @@ const char *table_bind_text(const struct table_bind *bind, char buf[TABLE_BIND_T
 	return buf;
 }
 
+bool table_parse_balance(const char *text, uint32_t *value)
+{
+	if (strcmp(text, "off") != 0)
+		return text_thousandths(text, TABLE_MIN_BALANCE, TABLE_MAX_BALANCE, value);
+	*value = 0;
+	return true;
+}
+
 const char *table_matching_text(const struct table *table, char buf[TABLE_MATCHING_TEXT_MAX])
 {
 	char balance[24] = "", past[32] = "";

@@ -115,6 +115,10 @@ const char *table_state_name(uint8_t state);
 /* Writes "tcp 10.0.0.0/8 port 80-90". Returns buf. */
 const char *table_bind_text(const struct table_bind *bind, char buf[TABLE_BIND_TEXT_MAX]);
 
+/* Parses "off", which is 0, or the limit of a table's balance, such as 1.02, in thousandths. False: *balance is
+ * unchanged. */
+bool table_parse_balance(const char *text, uint32_t *balance);
+
 #define TABLE_MATCHING_TEXT_MAX 64
 
 /* Writes ", balance 1.02, 3 previous states" for the line of a table; each part only if the table has it.

@@ -83,27 +83,11 @@ int edit_check_settings(const char *verb, char **operands, int count)
 	return edit_check_addresses(verb, operands, addresses);
 }
 
-/* "1.02": a number from 1.005 to 2 with at most 3 decimals. */
-static bool is_balance(const char *text)
-{
-	const char *at = text;
-	uint32_t whole, decimals = 0;
-	size_t digits;
-
-	if (!text_take_number(&at, 1, 2, &whole))
-		return false;
-	digits = *at == '.' ? strspn(at + 1, "0123456789") : 0;
-	if (*at == '.' && (digits < 1 || digits > 3))
-		return false;
-	for (size_t i = 1; i <= 3; i++)
-		decimals = 10 * decimals + (i <= digits ? (uint32_t)(at[i] - '0') : 0);
-	at += digits + (digits > 0);
-	return !*at && whole * 1000 + decimals >= TABLE_MIN_BALANCE && whole * 1000 + decimals <= TABLE_MAX_BALANCE;
-}
-
 int edit_check_balance(const char *verb, char **operands, int count)
 {
-	if (count == 1 && (strcmp(operands[0], "off") == 0 || is_balance(operands[0])))
+	uint32_t balance;
+
+	if (count == 1 && table_parse_balance(operands[0], &balance))
 		return COMMAND_OK;
 	return command_usage("edit: %s: '%s' is not off or a number from 1.005 to 2 with at most 3 decimals, such as 1.02",
 		verb, operands[count - 1]);

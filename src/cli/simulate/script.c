@@ -172,7 +172,7 @@ static bool take_hops(const struct line *line, struct script_step *step)
 
 static bool take_balance(const struct line *line, struct script_step *step)
 {
-	if (line->count == 2 && script_balance(line->words[1], &step->number))
+	if (line->count == 2 && table_parse_balance(line->words[1], &step->number))
 		return true;
 	return wrong(line, "expected off, or a number from 1.005 to 2 with at most 3 decimals");
 }

@@ -70,12 +70,6 @@ struct script {
 bool script_parse(struct script *script, char *text, struct faults *faults);
 void script_free(struct script *script);
 
-/* Parses a number with at most 3 decimals, such as 1.02, in thousandths. False: *value is unchanged. */
-bool script_thousandths(const char *text, uint32_t min, uint32_t max, uint32_t *value);
-
-/* Parses off, which is 0, or a limit of the imbalance, such as 1.02, in thousandths. */
-bool script_balance(const char *text, uint32_t *value);
-
 /* Adds an error about a line. */
 void script_error(struct faults *faults, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

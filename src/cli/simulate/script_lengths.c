@@ -72,7 +72,7 @@ const char *script_lengths(struct lengths *lengths, char *const words[], int cou
 		return take_mean(words[1], &lengths->mean);
 	}
 	if (strcmp(kind, "pareto") == 0 && count == 3) {
-		if (!script_thousandths(words[1], MIN_SHAPE, MAX_SHAPE, &shape))
+		if (!text_thousandths(words[1], MIN_SHAPE, MAX_SHAPE, &shape))
 			return "the shape is not a number from 1.001 to 100 with at most 3 decimals; up to 1 there is no mean";
 		lengths->kind = LENGTHS_PARETO;
 		lengths->shape = shape / 1000.0;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "table/table.h"
 
 void script_error(struct faults *faults, int line, const char *format, ...)
 {
@@ -41,35 +40,6 @@ char *script_join(char *const words[], int count)
 	if (out)
 		fclose(out);
 	return text;
-}
-
-bool script_thousandths(const char *text, uint32_t min, uint32_t max, uint32_t *value)
-{
-	uint32_t whole, part = 0;
-
-	if (!text_take_number(&text, 0, max / 1000, &whole))
-		return false;
-	if (*text == '.') {
-		uint32_t unit = 100;
-
-		if (text[1] < '0' || text[1] > '9')
-			return false;
-		for (text++; *text >= '0' && *text <= '9' && unit > 0; text++, unit /= 10)
-			part += unit * (uint32_t)(*text - '0');
-	}
-	whole = whole * 1000 + part;
-	if (*text || whole < min || whole > max)
-		return false;
-	*value = whole;
-	return true;
-}
-
-bool script_balance(const char *text, uint32_t *value)
-{
-	if (strcmp(text, "off") != 0)
-		return script_thousandths(text, TABLE_MIN_BALANCE, TABLE_MAX_BALANCE, value);
-	*value = 0;
-	return true;
 }
 
 static bool parse_range(const char *text, uint32_t max, struct script_proxies *range)

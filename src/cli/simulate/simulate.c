@@ -57,7 +57,7 @@ static int parse_options(const struct command_args *args, struct wish *wish)
 	const char *const *given = args->options;
 
 	wish->has_balance = given[BALANCE];
-	if (given[BALANCE] && !script_balance(given[BALANCE], &wish->balance))
+	if (given[BALANCE] && !table_parse_balance(given[BALANCE], &wish->balance))
 		return command_usage(
 			"simulate: --balance: '%s' is neither off nor a number from 1.005 to 2 with at most 3 decimals",
 			given[BALANCE]);

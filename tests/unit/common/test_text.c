@@ -132,6 +132,21 @@ static void test_a_percentage_is_digits_and_perhaps_a_point_and_digits(void **st
 	assert_true(text_percent("33.333333333333333333333333333333333333", &percent) && percent > 33.3);
 }
 
+static void test_thousandths_have_at_most_three_decimals(void **state)
+{
+	static const char *const others[] = {
+		"", "-1", "1.", ".9", "1,5", "1.0001", "1.5x", "01.5", "off", "1.004", "2.001", "3", "4294968.5"};
+	uint32_t value = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_false(text_thousandths(others[i], 1005, 2000, &value));
+	assert_int_equal(value, 7);
+	assert_true(text_thousandths("1.005", 1005, 2000, &value) && value == 1005);
+	assert_true(text_thousandths("1.2", 1005, 2000, &value) && value == 1200);
+	assert_true(text_thousandths("2", 1005, 2000, &value) && value == 2000);
+}
+
 static void test_typing_errors(void **state)
 {
 	(void)state;
@@ -159,6 +174,7 @@ int main(void)
 		cmocka_unit_test(test_a_duration_is_a_number_and_a_unit),
 		cmocka_unit_test(test_a_percentage_is_digits_and_perhaps_a_point_and_digits),
 		cmocka_unit_test(test_taking_a_number_stops_behind_its_last_digit),
+		cmocka_unit_test(test_thousandths_have_at_most_three_decimals),
 		cmocka_unit_test(test_typing_errors),
 	};
 
