@@ -73,6 +73,28 @@ const char *table_bind_text(const struct table_bind *bind, char buf[TABLE_BIND_T
 	return buf;
 }
 
+/* Returns the only table of this name, or TABLE_NONE. */
+static uint32_t find_name(const struct table_set *set, const char *name)
+{
+	uint32_t found = TABLE_NONE;
+
+	for (uint32_t i = 0; name && i < set->count; i++) {
+		if (!set->tables[i].name || strcmp(set->tables[i].name, name) != 0)
+			continue;
+		if (found != TABLE_NONE)
+			return TABLE_NONE;
+		found = i;
+	}
+	return found;
+}
+
+uint32_t table_namesake(const struct table_set *before, uint32_t index, const struct table_set *after)
+{
+	const char *name = before->tables[index].name;
+
+	return find_name(before, name) == index ? find_name(after, name) : TABLE_NONE;
+}
+
 bool table_parse_balance(const char *text, uint32_t *value)
 {
 	if (strcmp(text, "off") != 0)

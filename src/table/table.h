@@ -125,6 +125,12 @@ bool table_parse_balance(const char *text, uint32_t *balance);
  * Returns buf. */
 const char *table_matching_text(const struct table *table, char buf[TABLE_MATCHING_TEXT_MAX]);
 
+#define TABLE_NONE UINT32_MAX
+
+/* Returns the index of the table of `after` that has the name of table `index` of `before`; TABLE_NONE: there is none,
+ * or several tables of one of the sets have this name. */
+uint32_t table_namesake(const struct table_set *before, uint32_t index, const struct table_set *after);
+
 /* Returns the indexes of the backends in the order of their addresses; the caller frees it. NULL: out of memory. */
 uint32_t *table_backend_order(const struct table *table);
 

@@ -10,8 +10,6 @@
 #include "table/table_bind_index.h"
 #include "table/table_bind_ports.h"
 
-#define NONE UINT32_MAX
-
 /* Text like "10.0.0.1, 10.0.0.2, 10.0.0.3 and 4 more". */
 struct list {
 	unsigned count;
@@ -66,28 +64,6 @@ static void lose(struct comparison *comparison, bool dangerous, const char *form
 	va_end(args);
 }
 
-/* Returns the only table of this name, or NONE. */
-static uint32_t find_name(const struct table_set *set, const char *name)
-{
-	uint32_t found = NONE;
-
-	for (uint32_t i = 0; name && i < set->count; i++) {
-		if (!set->tables[i].name || strcmp(set->tables[i].name, name) != 0)
-			continue;
-		if (found != NONE)
-			return NONE;
-		found = i;
-	}
-	return found;
-}
-
-static uint32_t find_namesake(const struct table_guard *guard, uint32_t old)
-{
-	const char *name = guard->old->tables[old].name;
-
-	return find_name(guard->old, name) == old ? find_name(guard->new, name) : NONE;
-}
-
 static void find_takers(struct comparison *comparison, const struct table *table, struct table_mask *takers)
 {
 	uint32_t looks = TABLE_BIND_INDEX_LOOKS;
@@ -106,9 +82,9 @@ static void find_heirs(struct comparison *comparison)
 	struct table_mask taken = {0};
 
 	for (uint32_t t = 0; t < old->count; t++) {
-		uint32_t namesake = find_namesake(comparison->guard, t);
+		uint32_t namesake = table_namesake(old, t, new);
 
-		if (namesake != NONE && (new->tables[namesake].bind_count || !old->tables[t].bind_count))
+		if (namesake != TABLE_NONE && (new->tables[namesake].bind_count || !old->tables[t].bind_count))
 			table_mask_add(&comparison->heirs[t], namesake);
 		else
 			find_takers(comparison, &old->tables[t], &comparison->heirs[t]);
@@ -116,7 +92,7 @@ static void find_heirs(struct comparison *comparison)
 	}
 	for (uint32_t t = 0; t < old->count && t < new->count; t++)
 		if (!table_mask_any(&comparison->heirs[t]) && !table_mask_has(&taken, t) &&
-			find_namesake(comparison->guard, t) == NONE)
+			table_namesake(old, t, new) == TABLE_NONE)
 			table_mask_add(&comparison->heirs[t], t);
 }
 
@@ -299,7 +275,8 @@ static bool compare_table(struct comparison *comparison, uint32_t t)
 	const char *label = table_label(guard->old, t, buf);
 
 	if (table->bind_count && !has_binds(guard->new, heirs)) {
-		lose_binds(comparison, table, label, !table_mask_any(heirs) && find_namesake(guard, t) == NONE);
+		lose_binds(comparison, table, label,
+			!table_mask_any(heirs) && table_namesake(guard->old, t, guard->new) == TABLE_NONE);
 		return true;
 	}
 	room = malloc((table->bind_count + 1) * sizeof(*room));

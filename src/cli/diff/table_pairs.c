@@ -4,33 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE UINT32_MAX
-
 struct pairing {
 	const struct table_set *before, *after;
 	uint32_t old_of[TABLE_MAX_TABLES],
-		new_of[TABLE_MAX_TABLES]; /* partner of new table i, and of old table i; or NONE */
+		new_of[TABLE_MAX_TABLES]; /* partner of new table i, and of old table i; or TABLE_NONE */
 	const struct bind_fate *old_fates[TABLE_MAX_TABLES], *new_fates[TABLE_MAX_TABLES];
 };
 
 /* Returns how well the old and the new table fit; 0: not at all. */
 typedef uint32_t fit_fn(const struct pairing *pairing, uint32_t old, uint32_t new);
-
-static bool has_name_once(const struct table_set *set, const char *name)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < set->count; i++)
-		count += set->tables[i].name && strcmp(set->tables[i].name, name) == 0;
-	return count == 1;
-}
-
-static uint32_t fit_names(const struct pairing *pairing, uint32_t old, uint32_t new)
-{
-	const char *a = pairing->before->tables[old].name, *b = pairing->after->tables[new].name;
-
-	return a && b && strcmp(a, b) == 0 && has_name_once(pairing->before, a) && has_name_once(pairing->after, a);
-}
 
 static uint32_t fit_binds(const struct pairing *pairing, uint32_t old, uint32_t new)
 {
@@ -69,14 +51,30 @@ static int compare_candidates(const void *a, const void *b)
 	return (x->new > y->new) - (x->new < y->new);
 }
 
+static void join(struct pairing *pairing, uint32_t old, uint32_t new)
+{
+	pairing->old_of[new] = old;
+	pairing->new_of[old] = new;
+}
+
+static void pair_by_name(struct pairing *pairing)
+{
+	for (uint32_t old = 0; old < pairing->before->count; old++) {
+		uint32_t new = table_namesake(pairing->before, old, pairing->after);
+
+		if (new != TABLE_NONE)
+			join(pairing, old, new);
+	}
+}
+
 /* Pairs the free tables, those that fit best first. candidates: room for all pairs. */
 static void pair_by(struct pairing *pairing, fit_fn *fit, struct candidate *candidates)
 {
 	size_t count = 0;
 
 	for (uint32_t old = 0; old < pairing->before->count; old++) {
-		for (uint32_t new = 0; pairing->new_of[old] == NONE &&new < pairing->after->count; new ++) {
-			uint32_t fits = pairing->old_of[new] == NONE ? fit(pairing, old, new) : 0;
+		for (uint32_t new = 0; pairing->new_of[old] == TABLE_NONE &&new < pairing->after->count; new ++) {
+			uint32_t fits = pairing->old_of[new] == TABLE_NONE ? fit(pairing, old, new) : 0;
 
 			if (fits)
 				candidates[count++] = (struct candidate){fits, old, new};
@@ -86,10 +84,9 @@ static void pair_by(struct pairing *pairing, fit_fn *fit, struct candidate *cand
 	for (size_t i = 0; i < count; i++) {
 		uint32_t old = candidates[i].old, new = candidates[i].new;
 
-		if (pairing->new_of[old] != NONE || pairing->old_of[new] != NONE)
+		if (pairing->new_of[old] != TABLE_NONE || pairing->old_of[new] != TABLE_NONE)
 			continue;
-		pairing->old_of[new] = old;
-		pairing->new_of[old] = new;
+		join(pairing, old, new);
 	}
 }
 
@@ -105,12 +102,12 @@ static struct table_diff make_pair(const struct pairing *pairing, uint32_t old, 
 {
 	struct table_diff pair = {0};
 
-	if (old != NONE) {
+	if (old != TABLE_NONE) {
 		pair.before = &pairing->before->tables[old];
 		pair.old_index = old;
 		pair.old_fates = pairing->old_fates[old];
 	}
-	if (new != NONE) {
+	if (new != TABLE_NONE) {
 		pair.after = &pairing->after->tables[new];
 		pair.new_index = new;
 		pair.new_fates = pairing->new_fates[new];
@@ -121,7 +118,7 @@ static struct table_diff make_pair(const struct pairing *pairing, uint32_t old, 
 bool table_pairs(const struct table_set *before, const struct table_set *after, const struct bind_diff *binds,
 	struct table_diff *pairs, uint32_t *count)
 {
-	static fit_fn *const steps[] = {fit_names, fit_binds, fit_keys, fit_indexes};
+	static fit_fn *const steps[] = {fit_binds, fit_keys, fit_indexes};
 	struct pairing pairing = {.before = before, .after = after};
 	struct candidate *candidates = malloc(((size_t)before->count * after->count + 1) * sizeof(*candidates));
 
@@ -132,13 +129,14 @@ bool table_pairs(const struct table_set *before, const struct table_set *after, 
 	memset(pairing.new_of, 0xff, sizeof(pairing.new_of));
 	find_fates(before, binds->fates[0], pairing.old_fates);
 	find_fates(after, binds->fates[1], pairing.new_fates);
+	pair_by_name(&pairing);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
 		pair_by(&pairing, steps[i], candidates);
 	free(candidates);
 	for (uint32_t i = 0; i < after->count; i++)
 		pairs[(*count)++] = make_pair(&pairing, pairing.old_of[i], i);
 	for (uint32_t i = 0; i < before->count; i++)
-		if (pairing.new_of[i] == NONE)
-			pairs[(*count)++] = make_pair(&pairing, i, NONE);
+		if (pairing.new_of[i] == TABLE_NONE)
+			pairs[(*count)++] = make_pair(&pairing, i, TABLE_NONE);
 	return true;
 }
