@@ -10,8 +10,8 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 
-#include "director/admission/port_macs.h"
-#include "director/admission/vlan_offload.h"
+#include "director/ports/port_macs.h"
+#include "director/ports/vlan_offload.h"
 #include "director/bifurcation.h"
 #include "director/eal.h"
 #include "director/exception.h"

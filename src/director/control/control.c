@@ -15,7 +15,7 @@
 
 #include "common/clock.h"
 #include "common/text.h"
-#include "director/admission/port_macs.h"
+#include "director/ports/port_macs.h"
 #include "director/bifurcation.h"
 #include "director/control/announce.h"
 #include "director/control/live_next_hops.h"

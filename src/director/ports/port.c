@@ -10,7 +10,7 @@
 #include <rte_mbuf.h>
 
 #include "common/text.h"
-#include "director/admission/vlan_filter.h"
+#include "director/ports/vlan_filter.h"
 #include "director/descriptors.h"
 #include "director/ports/port_device.h"
 #include "director/ports/port_interrupts.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "director/admission/port_macs.h"
+#include "director/ports/port_macs.h"
 #include "director/director.h"
 #include "director/exception.h"
 #include "director/ports/port_device.h"

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "director/admission/vlan_filter.h"
+#include "director/ports/vlan_filter.h"
 
 static struct {
 	uint16_t ids[ADMISSION_VLANS];

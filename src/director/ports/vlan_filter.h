@@ -3,8 +3,8 @@
  * The VLAN filter of a card. A VF, and virtio-net, receive tagged frames only of the VLANs that their driver has asked
  * for. The main thread calls the functions, and the control thread after a reset.
  */
-#ifndef GLB_DIRECTOR_ADMISSION_VLAN_FILTER_H
-#define GLB_DIRECTOR_ADMISSION_VLAN_FILTER_H
+#ifndef GLB_DIRECTOR_PORTS_VLAN_FILTER_H
+#define GLB_DIRECTOR_PORTS_VLAN_FILTER_H
 
 #include "director/ports/port.h"
 

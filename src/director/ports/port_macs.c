@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/admission/port_macs.h"
+#include "director/ports/port_macs.h"
 
 #include <ifaddrs.h>
 #include <linux/if_packet.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/admission/vlan_offload.h"
+#include "director/ports/vlan_offload.h"
 
 #include <errno.h>
 #include <linux/ethtool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The MACs of ports: filters for further ones, and changes while the director runs. */
-#ifndef GLB_DIRECTOR_ADMISSION_PORT_MACS_H
-#define GLB_DIRECTOR_ADMISSION_PORT_MACS_H
+#ifndef GLB_DIRECTOR_PORTS_PORT_MACS_H
+#define GLB_DIRECTOR_PORTS_PORT_MACS_H
 
 #include "director/director.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/admission/vlan_filter.h"
+#include "director/ports/vlan_filter.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* VLAN tags that a kernel interface takes out before the director sees a frame. Main thread. */
-#ifndef GLB_DIRECTOR_ADMISSION_VLAN_OFFLOAD_H
-#define GLB_DIRECTOR_ADMISSION_VLAN_OFFLOAD_H
+#ifndef GLB_DIRECTOR_PORTS_VLAN_OFFLOAD_H
+#define GLB_DIRECTOR_PORTS_VLAN_OFFLOAD_H
 
 #include "director/ports/port.h"
 
