@@ -41,12 +41,11 @@ static void print(const json_t *reply)
 /* Makes the list of next hops an array. Without the source port, the reply was computed from port 0. */
 static void arrange(json_t *reply, bool has_port)
 {
-	json_t *found = json_object_get(reply, "next_hops"), *list, *item;
-	const char *key;
+	json_t *found = json_object_get(reply, "next_hops"), *list;
 
 	if (found) {
 		list = json_array();
-		json_object_foreach(found, key, item) json_array_append(list, item);
+		snapshot_append(list, found);
 		json_object_set_new(reply, "next_hops", list);
 	}
 	if (!has_port) {

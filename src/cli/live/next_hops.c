@@ -18,14 +18,6 @@ static const struct command_option options[] = {
 	{0},
 };
 
-static void append(json_t *to, const json_t *list)
-{
-	const char *key;
-	json_t *value;
-
-	json_object_foreach((json_t *)list, key, value) json_array_append(to, value);
-}
-
 /* Adds the lists of a set, page after page. Returns 1; 0: they have changed meanwhile; -1: an error message was
  * printed. */
 static int read_pages(struct telemetry *telemetry, const char *index, json_t *set)
@@ -44,8 +36,8 @@ static int read_pages(struct telemetry *telemetry, const char *index, json_t *se
 		page = telemetry_ask(telemetry, command);
 		if (!page)
 			return -1;
-		append(next_hops, json_object_get(page, "next_hops"));
-		append(without, json_object_get(page, "without"));
+		snapshot_append(next_hops, json_object_get(page, "next_hops"));
+		snapshot_append(without, json_object_get(page, "without"));
 		more = snapshot_number(page, "truncated");
 		same &= snapshot_number(page, "version") == version;
 		json_decref(page);

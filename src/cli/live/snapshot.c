@@ -55,8 +55,7 @@ static enum step ask(struct telemetry *telemetry, const char *command, json_int_
 	return STEP_AGAIN;
 }
 
-/* Appends the values of a list, which may be an object with numbers as keys. */
-static void append(json_t *to, const json_t *list)
+void snapshot_append(json_t *to, const json_t *list)
 {
 	const char *key;
 	json_t *value;
@@ -83,8 +82,8 @@ static enum step read_pages(struct telemetry *telemetry, json_int_t generation, 
 		step = ask(telemetry, command, generation, &page);
 		if (step != STEP_DONE)
 			return step;
-		append(binds, json_object_get(page, "binds"));
-		append(backends, json_object_get(page, "backends"));
+		snapshot_append(binds, json_object_get(page, "binds"));
+		snapshot_append(backends, json_object_get(page, "backends"));
 		more = snapshot_number(page, "truncated");
 		json_decref(page);
 	}

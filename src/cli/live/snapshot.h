@@ -26,6 +26,9 @@ json_int_t snapshot_number(const json_t *object, const char *key);
 /* Returns the text `key` of an object, or "". */
 const char *snapshot_text(const json_t *object, const char *key);
 
+/* Appends the values of a list, which may be an object with numbers as keys. */
+void snapshot_append(json_t *to, const json_t *list);
+
 #define SNAPSHOT_BIND_MAX 128
 
 /* Writes a bind of a table in the form that `show` has for files, such as "tcp 10.0.0.1 port 80". Returns buf. */

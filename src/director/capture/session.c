@@ -112,7 +112,7 @@ static void list_name(char *names, size_t size, size_t *used, const char *name)
 /* Fills choice->slot. Returns false after the client was told which tables there are. */
 static bool find_table(struct session *session)
 {
-	struct reload *reload = &session->director->reload;
+	const struct live_table *live;
 	const char *text = session->request.table;
 	char names[512] = "", label[16];
 	size_t used = 0;
@@ -120,15 +120,15 @@ static bool find_table(struct session *session)
 	session->choice.slot = -1;
 	if (!*text)
 		return true;
-	pthread_mutex_lock(&reload->lock);
-	for (uint32_t i = 0; i < reload->shared->live->routes->set.count; i++) {
-		const struct table_set *set = &reload->shared->live->routes->set;
+	live = reload_lock(&session->director->reload);
+	for (uint32_t i = 0; i < live->routes->set.count; i++) {
+		const struct table_set *set = &live->routes->set;
 
 		if (session->choice.slot < 0 && is_table(set, i, text))
-			session->choice.slot = reload->shared->live->slot[i];
+			session->choice.slot = live->slot[i];
 		list_name(names, sizeof(names), &used, table_label(set, i, label));
 	}
-	pthread_mutex_unlock(&reload->lock);
+	reload_unlock(&session->director->reload);
 	text_mend(names);
 	if (session->choice.slot < 0)
 		session_refuse(session->fd, "there is no table '%s'; the director has: %s", text, names);
@@ -229,15 +229,13 @@ bool session_start(struct session *session, struct director *director, int fd)
 static void put_tables(struct session *session, uint64_t generation)
 {
 	struct capture_tables *head = (struct capture_tables *)session->message;
-	struct reload *reload = &session->director->reload;
 	const struct live_table *live;
 	uint32_t size = sizeof(*head), count;
 
 	session->listed = session->listing == generation ? session->listed : 0;
 	session->listing = generation;
 	*head = (struct capture_tables){.type = CAPTURE_TABLES, .generation = generation};
-	pthread_mutex_lock(&reload->lock);
-	live = reload->shared->live;
+	live = reload_lock(&session->director->reload);
 	count = live->generation == generation ? live->routes->set.count : 0;
 	for (; session->listed < count && size + CAPTURE_TEXT <= sizeof(session->message); session->listed++) {
 		char buf[16], *label = (char *)session->message + size;
@@ -247,7 +245,7 @@ static void put_tables(struct session *session, uint64_t generation)
 		size += (uint32_t)strlen(label) + 1;
 		head->count++;
 	}
-	pthread_mutex_unlock(&reload->lock);
+	reload_unlock(&session->director->reload);
 	session->pending = size;
 	if (session->listed < count)
 		return;

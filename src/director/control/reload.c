@@ -282,6 +282,17 @@ int reload_publish(struct reload *reload, struct live_table *live)
 	return 0;
 }
 
+const struct live_table *reload_lock(struct reload *reload)
+{
+	pthread_mutex_lock(&reload->lock);
+	return reload->shared->live;
+}
+
+void reload_unlock(struct reload *reload)
+{
+	pthread_mutex_unlock(&reload->lock);
+}
+
 const char *reload_format_name(const struct live_table *live)
 {
 	return live->version == 0 ? "JSON" : live->version == 2 ? "version 2" : "version 3";

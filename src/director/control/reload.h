@@ -116,6 +116,10 @@ bool reload_is_due(const struct reload *reload);
  */
 int reload_publish(struct reload *reload, struct live_table *live);
 
+/* Locks the table in use for a thread that is no worker, until reload_unlock(). The control thread waits meanwhile. */
+const struct live_table *reload_lock(struct reload *reload);
+void reload_unlock(struct reload *reload);
+
 /* Returns what the file of the table was: "JSON", "version 2" or "version 3". */
 const char *reload_format_name(const struct live_table *live);
 

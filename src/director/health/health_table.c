@@ -26,11 +26,10 @@ void health_table(struct director *director, struct health_report *report)
 {
 	struct reload *reload = &director->reload;
 
-	pthread_mutex_lock(&reload->lock);
-	add_backends(&reload->shared->live->routes->set, report);
+	add_backends(&reload_lock(reload)->routes->set, report);
 	if (reload->last_error[0])
 		health_add(report, HEALTH_RELOAD_FAILED, HEALTH_DEGRADES, "forwarding table",
 			"the last reload failed, so the earlier table is in use; correct the file and reload: %s",
 			reload->last_error);
-	pthread_mutex_unlock(&reload->lock);
+	reload_unlock(reload);
 }

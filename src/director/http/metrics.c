@@ -47,14 +47,12 @@ static void write_item(struct metrics *metrics, const struct metrics_part *part,
 /* Returns false if another table is in use. */
 static bool step_locked(struct metrics *metrics, const struct metrics_part *part)
 {
-	struct reload *reload = &metrics->director->reload;
-	bool same;
+	const struct live_table *live = reload_lock(&metrics->director->reload);
+	bool same = live->generation == metrics->view->routes.generation;
 
-	pthread_mutex_lock(&reload->lock);
-	same = reload->shared->live->generation == metrics->view->routes.generation;
 	if (same)
-		write_item(metrics, part, reload->shared->live);
-	pthread_mutex_unlock(&reload->lock);
+		write_item(metrics, part, live);
+	reload_unlock(&metrics->director->reload);
 	return same;
 }
 

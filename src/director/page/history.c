@@ -92,13 +92,10 @@ static void follow_slots(struct history *history)
 /* Adds the next tables to the sample. Returns whether there are more. */
 static bool sample_tables(struct history *history)
 {
-	struct reload *reload = &history->director->reload;
-	const struct live_table *live;
-	uint32_t count;
+	const struct live_table *live = reload_lock(&history->director->reload);
+	/* With another table, the next sample begins. */
+	uint32_t count = history->generation == live->generation ? live->routes->set.count : 0;
 
-	pthread_mutex_lock(&reload->lock);
-	live = reload->shared->live;
-	count = history->generation == live->generation ? live->routes->set.count : 0; /* else the next sample begins */
 	follow_slots(history);
 	for (uint32_t summed = 0; history->next_table < count && summed < BACKENDS_AT_ONCE; history->next_table++) {
 		struct forwarded sum = table_counts_table(&live->counts, live->routes, history->next_table);
@@ -108,7 +105,7 @@ static bool sample_tables(struct history *history)
 		series_add(&table->bytes, history->index, sum.bytes, history->seconds);
 		summed += live->routes->set.tables[history->next_table].backend_count;
 	}
-	pthread_mutex_unlock(&reload->lock);
+	reload_unlock(&history->director->reload);
 	return history->next_table < count;
 }
 
@@ -160,18 +157,16 @@ static void begin_baseline(struct history *history, const struct live_table *liv
 static bool fill_baseline(struct history *history)
 {
 	struct history_baseline *newer = &history->baselines[1];
-	struct reload *reload = &history->director->reload;
 	const struct live_table *live;
 
 	if (newer->known == newer->size)
 		return false;
-	pthread_mutex_lock(&reload->lock);
-	live = reload->shared->live;
+	live = reload_lock(&history->director->reload);
 	if (history->generation != live->generation)
 		newer->size = newer->known; /* the next sample begins with the new table */
 	for (unsigned n = 0; n < BACKENDS_AT_ONCE && newer->known < newer->size; n++, newer->known++)
 		newer->counts[newer->known] = table_counts_backend(&live->counts, newer->known);
-	pthread_mutex_unlock(&reload->lock);
+	reload_unlock(&history->director->reload);
 	return newer->known < newer->size;
 }
 
@@ -190,14 +185,12 @@ static void sample_backends(struct history *history, const struct live_table *li
 static void sample(struct history *history, uint64_t now_ns)
 {
 	struct director *director = history->director;
-	struct reload *reload = &director->reload;
 	double seconds = history->sampled_ns ? (double)(now_ns - history->sampled_ns) / 1e9 : 0;
 	struct counters sum;
 
 	history->index = (history->index + 1) % SERIES_SAMPLES;
-	pthread_mutex_lock(&reload->lock);
-	sample_backends(history, reload->shared->live, now_ns);
-	pthread_mutex_unlock(&reload->lock);
+	sample_backends(history, reload_lock(&director->reload), now_ns);
+	reload_unlock(&director->reload);
 	history->next_table = 0;
 	history->seconds = seconds;
 	workers_sum(director, &sum);

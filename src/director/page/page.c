@@ -98,7 +98,7 @@ static void describe_lcores(const struct page *page, struct figures *figures)
 	}
 }
 
-static bool write_head(struct page *page, const struct live_table *live, FILE *to)
+static bool write_head(struct page *page, FILE *to)
 {
 	struct figures figures = {
 		.received = rates_of(page, "received"),
@@ -112,7 +112,7 @@ static bool write_head(struct page *page, const struct live_table *live, FILE *t
 	struct health health;
 
 	health_report_now(&page->director->health, &health, (uint64_t)time(NULL), clock_now_ms());
-	describe_tables(live, &figures);
+	describe_tables(page->live, &figures);
 	describe_lcores(page, &figures);
 	figures.drop_share = figures.received.now > 0 ? figures.drops.now / figures.received.now : NAN;
 	html_begin(to, "glb-director", health_html(health.state), health_state_name(health.state), health.since);
@@ -145,7 +145,7 @@ static void append(char *list, size_t size, const char *name)
 	snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);
 }
 
-static bool write_drops(struct page *page, const struct live_table *live __rte_unused, FILE *to)
+static bool write_drops(struct page *page, FILE *to)
 {
 	/* In the list, `received` and `forwarded` come before the other verdicts. */
 	const unsigned first = 2, last = 1 + VERDICT_COUNT;
@@ -171,7 +171,7 @@ static bool write_drops(struct page *page, const struct live_table *live __rte_u
 	return false;
 }
 
-static bool write_lcores(struct page *page, const struct live_table *live __rte_unused, FILE *to)
+static bool write_lcores(struct page *page, FILE *to)
 {
 	if (page->item == 0)
 		begin_lcores(to);
@@ -212,7 +212,7 @@ static struct port_row describe_port(const struct page *page, uint16_t index)
 	return row;
 }
 
-static bool write_ports(struct page *page, const struct live_table *live __rte_unused, FILE *to)
+static bool write_ports(struct page *page, FILE *to)
 {
 	if (page->item == 0)
 		begin_ports(to);
@@ -227,7 +227,7 @@ static bool write_ports(struct page *page, const struct live_table *live __rte_u
 	return false;
 }
 
-static bool write_next_hops(struct page *page, const struct live_table *live __rte_unused, FILE *to)
+static bool write_next_hops(struct page *page, FILE *to)
 {
 	struct nexthop_item items[NEXT_HOPS_SHOWN + 1];
 	struct nexthop_orphan orphans[ORPHANS_SHOWN + 1];
@@ -249,7 +249,7 @@ static bool write_next_hops(struct page *page, const struct live_table *live __r
 	return false;
 }
 
-static bool write_reloads(struct page *page, const struct live_table *live __rte_unused, FILE *to)
+static bool write_reloads(struct page *page, FILE *to)
 {
 	const struct reload *reload = &page->director->reload;
 	char digest[TEXT_HEX64];
@@ -267,24 +267,22 @@ static bool write_reloads(struct page *page, const struct live_table *live __rte
 
 bool page_begin(struct page *page, struct director *director, const struct history *history, int only)
 {
-	struct reload *reload = &director->reload;
-	bool exists;
+	const struct live_table *live = reload_lock(&director->reload);
+	bool exists = only < 0 || (uint32_t)only < live->routes->set.count;
 
 	page->director = director;
 	page->history = history;
 	page->only = only;
-	pthread_mutex_lock(&reload->lock);
-	exists = only < 0 || (uint32_t)only < reload->shared->live->routes->set.count;
-	page->generation = reload->shared->live->generation;
+	page->generation = live->generation;
+	reload_unlock(&director->reload);
 	workers_sum(director, &page->sum);
-	pthread_mutex_unlock(&reload->lock);
 	return exists;
 }
 
 /* The parts of the page, in order. They return false when they are complete. */
 static const struct part {
-	bool (*write)(struct page *, const struct live_table *, FILE *);
-	/* reload.lock is held, and the table is the one of the page's begin. Without it, the table is NULL. */
+	bool (*write)(struct page *, FILE *);
+	/* reload.lock is held, and page->live is the table of the page's begin. */
 	bool locked;
 } parts[] = {
 	{write_head, true},
@@ -299,17 +297,16 @@ static const struct part {
 /* Returns as a part does. */
 static bool write_locked(struct page *page, const struct part *part, FILE *to)
 {
-	struct reload *reload = &page->director->reload;
 	bool more = false;
 
-	pthread_mutex_lock(&reload->lock);
-	if (reload->shared->live->generation == page->generation) {
-		more = part->write(page, reload->shared->live, to);
+	page->live = reload_lock(&page->director->reload);
+	if (page->live->generation == page->generation) {
+		more = part->write(page, to);
 	} else {
 		html_changed(to);
 		page->part = RTE_DIM(parts);
 	}
-	pthread_mutex_unlock(&reload->lock);
+	reload_unlock(&page->director->reload);
 	return more;
 }
 
@@ -317,7 +314,7 @@ bool page_write(struct page *page, FILE *to)
 {
 	const struct part *part = &parts[page->part];
 
-	if (part->locked ? !write_locked(page, part, to) : !part->write(page, NULL, to)) {
+	if (part->locked ? !write_locked(page, part, to) : !part->write(page, to)) {
 		page->part++;
 		page->table = page->item = page->step = 0;
 	}

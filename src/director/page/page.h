@@ -20,6 +20,7 @@ struct page {
 	const struct history *history;
 	/* The table in use when the page began. If it is replaced, the page ends early and says so. */
 	uint64_t generation;
+	const struct live_table *live; /* only while reload.lock is held */
 	/* The page is about the table with this index and all its backends; -1: about all tables, with some backends of
 	 * each. */
 	int only;
@@ -51,7 +52,7 @@ bool page_write(struct page *page, FILE *to);
 /* The rest is for page*.c. */
 
 /* Writes the next piece about tables. reload.lock is held. Returns false after the last one. */
-bool page_write_tables(struct page *page, const struct live_table *live, FILE *to);
+bool page_write_tables(struct page *page, FILE *to);
 
 /* Copies the rates of a counter. */
 struct rates page_rates(const struct page *page, const struct series *series, uint64_t total);

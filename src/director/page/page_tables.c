@@ -47,9 +47,9 @@ struct backend_row {
 #include "director/page/tables_html.h"
 
 /* Writes the name of the table to `label` if it has none. */
-static void describe_table(
-	const struct page *page, const struct live_table *live, uint32_t index, char label[16], struct table_row *row)
+static void describe_table(const struct page *page, uint32_t index, char label[16], struct table_row *row)
 {
+	const struct live_table *live = page->live;
 	const struct table_set *set = &live->routes->set;
 	uint16_t slot = live->slot[index];
 	const struct history_table *history = &page->history->tables[slot];
@@ -87,8 +87,9 @@ static enum html_state backend_state(const struct table_backend *backend)
 	return backend->state == TABLE_DRAINING ? HTML_IDLE : HTML_OK;
 }
 
-static void write_backend(struct page *page, const struct live_table *live, uint32_t item, double table_packets, FILE *to)
+static void write_backend(struct page *page, uint32_t item, double table_packets, FILE *to)
 {
+	const struct live_table *live = page->live;
 	const struct table_backend *backend = &live->routes->set.tables[page->table].backends[item];
 	struct history_rate rate = history_backend(page->history, live, routes_backend(live->routes, page->table, item));
 	struct backend_row row = {
@@ -137,20 +138,20 @@ static bool is_open(const struct page *page, const struct table_set *set)
 }
 
 /* The steps of the current table. Each returns whether it is complete. */
-static bool write_binds(struct page *page, const struct live_table *live, FILE *to)
+static bool write_binds(struct page *page, FILE *to)
 {
-	const struct table *table = &live->routes->set.tables[page->table];
+	const struct table *table = &page->live->routes->set.tables[page->table];
 	uint32_t shown = page->only < 0 && table->bind_count > BINDS_SHOWN ? BINDS_SHOWN : table->bind_count;
 	char label[16], text[TABLE_BIND_TEXT_MAX];
 	struct table_row row;
 
 	if (page->item == 0) {
-		describe_table(page, live, page->table, label, &row);
-		begin_table(to, &row, is_open(page, &live->routes->set));
+		describe_table(page, page->table, label, &row);
+		begin_table(to, &row, is_open(page, &page->live->routes->set));
 		begin_binds(to);
 	}
 	for (unsigned i = 0; i < AT_ONCE && page->item < shown; i++, page->item++) {
-		struct view_bind bind = view_bind(live, page->table, page->item);
+		struct view_bind bind = view_bind(page->live, page->table, page->item);
 
 		print_bind(to, table_bind_text(&table->binds[page->item], text), &bind);
 	}
@@ -161,8 +162,9 @@ static bool write_binds(struct page *page, const struct live_table *live, FILE *
 }
 
 /* Returns how many packets a second all backends of the current table had. */
-static double sum_packets(const struct page *page, const struct live_table *live)
+static double sum_packets(const struct page *page)
 {
+	const struct live_table *live = page->live;
 	double sum = 0;
 
 	for (uint32_t i = 0; i < live->routes->set.tables[page->table].backend_count; i++)
@@ -170,21 +172,21 @@ static double sum_packets(const struct page *page, const struct live_table *live
 	return sum;
 }
 
-static bool write_backends(struct page *page, const struct live_table *live, FILE *to)
+static bool write_backends(struct page *page, FILE *to)
 {
-	const struct table_set *set = &live->routes->set;
+	const struct table_set *set = &page->live->routes->set;
 	uint32_t shown = count_shown(page, set);
-	double packets = sum_packets(page, live);
+	double packets = sum_packets(page);
 	char label[16];
 	struct table_row row;
 
-	describe_table(page, live, page->table, label, &row);
+	describe_table(page, page->table, label, &row);
 	if (page->item == 0) {
 		count_first_hops(page, row.table);
 		begin_backends(to, row.name);
 	}
 	for (unsigned i = 0; i < AT_ONCE && page->item < shown; i++)
-		write_backend(page, live, page->item++, packets, to);
+		write_backend(page, page->item++, packets, to);
 	if (page->item < shown)
 		return false;
 	end_table(to, &row, shown);
@@ -192,20 +194,20 @@ static bool write_backends(struct page *page, const struct live_table *live, FIL
 }
 
 /* Rows of the table of tables. */
-static bool write_summary(struct page *page, const struct live_table *live, FILE *to)
+static bool write_summary(struct page *page, FILE *to)
 {
 	struct table_row row;
 	char label[16];
 
 	if (page->item == 0) {
-		begin_tables(to, live->routes->set.count);
+		begin_tables(to, page->live->routes->set.count);
 		begin_summary(to);
 	}
-	for (unsigned i = 0; i < AT_ONCE && page->item < live->routes->set.count; i++) {
-		describe_table(page, live, page->item++, label, &row);
+	for (unsigned i = 0; i < AT_ONCE && page->item < page->live->routes->set.count; i++) {
+		describe_table(page, page->item++, label, &row);
 		print_summary(to, &row);
 	}
-	if (page->item < live->routes->set.count)
+	if (page->item < page->live->routes->set.count)
 		return false;
 	end_summary(to);
 	return true;
@@ -213,16 +215,16 @@ static bool write_summary(struct page *page, const struct live_table *live, FILE
 
 enum { SUMMARY, BINDS, BACKENDS };
 
-bool page_write_tables(struct page *page, const struct live_table *live, FILE *to)
+bool page_write_tables(struct page *page, FILE *to)
 {
-	static bool (*const steps[])(struct page *, const struct live_table *, FILE *) = {
+	static bool (*const steps[])(struct page *, FILE *) = {
 		[SUMMARY] = write_summary, [BINDS] = write_binds, [BACKENDS] = write_backends};
-	uint32_t all = live->routes->set.count, end = all <= FOLDS_MAX ? all : 0;
+	uint32_t all = page->live->routes->set.count, end = all <= FOLDS_MAX ? all : 0;
 
 	if (page->only >= 0)
 		end = (uint32_t)page->only + 1;
 	/* The first step comes before the first table. */
-	if ((page->table < end || page->step == SUMMARY) && !steps[page->step](page, live, to))
+	if ((page->table < end || page->step == SUMMARY) && !steps[page->step](page, to))
 		return true;
 	page->item = 0;
 	if (page->step == SUMMARY && page->only >= 0)

@@ -33,21 +33,11 @@ static struct rte_tel_data *describe_port(const struct view_port *port)
 	return data;
 }
 
-static struct view_routes read_routes(struct reload *reload)
-{
-	struct view_routes routes;
-
-	pthread_mutex_lock(&reload->lock);
-	routes = view_routes(reload);
-	pthread_mutex_unlock(&reload->lock);
-	return routes;
-}
-
 int telemetry_health(struct director *director, const char *parameters __rte_unused, struct rte_tel_data *data)
 {
 	struct rte_tel_data *reasons = telemetry_reply_part(), *ports = telemetry_reply_part();
 	struct capture_state capture = capture_state(director->capture);
-	struct view_routes routes = read_routes(&director->reload);
+	struct view_routes routes = view_routes_now(&director->reload);
 	uint64_t now = (uint64_t)time(NULL);
 	struct health health;
 

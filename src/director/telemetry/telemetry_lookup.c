@@ -106,7 +106,6 @@ static void add_reply(struct rte_tel_data *data, const struct flow *flow, const 
 int telemetry_lookup(struct director *director, const char *parameters, struct rte_tel_data *data)
 {
 	const struct steering_config *steering = &director->conf.steering;
-	struct reload *reload = &director->reload;
 	const struct live_table *live;
 	struct steer_result result;
 	struct flow flow;
@@ -114,11 +113,10 @@ int telemetry_lookup(struct director *director, const char *parameters, struct r
 	if (!parse(parameters, &flow))
 		return telemetry_reply_error(data, USAGE);
 	rte_tel_data_start_dict(data);
-	pthread_mutex_lock(&reload->lock);
-	live = reload->shared->live;
+	live = reload_lock(&director->reload);
 	result = steer_flow(&flow, live->routes, steering);
 	add_reply(data, &flow, &result, live);
-	pthread_mutex_unlock(&reload->lock);
+	reload_unlock(&director->reload);
 	rte_tel_data_add_dict_uint(data, "source_port_hashed",
 		((steering->hash_fields | steering->alt_hash_fields) & STEERING_SOURCE_PORT) != 0);
 	rte_tel_data_add_dict_string(data, "verdict", verdict_name(add_next_hops(data, director, &flow, &result)));

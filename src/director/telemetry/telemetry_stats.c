@@ -54,6 +54,7 @@ static const char *next_hop_mac(const struct director *director, struct view_set
 static void add_state(struct rte_tel_data *data, struct director *director)
 {
 	struct reload *reload = &director->reload;
+	const struct live_table *live;
 	struct view_routes routes;
 	struct view_set set;
 
@@ -64,12 +65,12 @@ static void add_state(struct rte_tel_data *data, struct director *director)
 	rte_tel_data_add_dict_string(data, "packet_path_why", director->isa.why);
 	add_fields(data, "hash_fields", director->conf.steering.hash_fields);
 	add_fields(data, "alt_hash_fields", director->conf.steering.alt_hash_fields);
-	pthread_mutex_lock(&reload->lock);
+	live = reload_lock(reload);
 	routes = view_routes(reload);
-	add_speed(data, reload->shared->live);
-	telemetry_reply_hex(data, "fingerprint", table_set_fingerprint(&reload->shared->live->routes->set));
+	add_speed(data, live);
+	telemetry_reply_hex(data, "fingerprint", table_set_fingerprint(&live->routes->set));
 	telemetry_reply_text(data, "last_error", reload->last_error);
-	pthread_mutex_unlock(&reload->lock);
+	reload_unlock(reload);
 	telemetry_reply_facts(data, view_routes_facts, &routes);
 	rte_tel_data_add_dict_string(data, "digest", routes.digest);
 	telemetry_reply_text(data, "table_path", routes.path);

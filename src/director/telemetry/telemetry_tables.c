@@ -101,7 +101,7 @@ static bool parse(const char *parameters, bool *listed, uint32_t *index, uint32_
 
 int telemetry_tables(struct director *director, const char *parameters, struct rte_tel_data *data)
 {
-	struct reload *reload = &director->reload;
+	const struct live_table *live;
 	uint32_t index = 0, first = 0;
 	bool listed = true;
 	int error = 0;
@@ -109,16 +109,16 @@ int telemetry_tables(struct director *director, const char *parameters, struct r
 	if (parameters && !parse(parameters, &listed, &index, &first))
 		return telemetry_reply_error(data,
 			"expected no parameters, INDEX[,FIRST] for binds and backends of one table, or ,FIRST for the list from that table on");
-	pthread_mutex_lock(&reload->lock);
-	if (!listed && index >= reload->shared->live->routes->set.count) {
+	live = reload_lock(&director->reload);
+	if (!listed && index >= live->routes->set.count) {
 		error = telemetry_reply_error(data, "there is no table with this index");
 	} else {
 		rte_tel_data_start_dict(data);
 		if (listed)
-			add_list(data, reload->shared->live, first);
+			add_list(data, live, first);
 		else
-			add_details(data, reload->shared->live, index, first);
+			add_details(data, live, index, first);
 	}
-	pthread_mutex_unlock(&reload->lock);
+	reload_unlock(&director->reload);
 	return error;
 }

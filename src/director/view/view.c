@@ -99,15 +99,15 @@ uint32_t view_orphans(
 struct view *view_take(struct director *director)
 {
 	struct view *view = calloc(1, sizeof(*view) + director->worker_count * sizeof(view->lcores[0]));
-	struct reload *reload = &director->reload;
+	const struct live_table *live;
 
 	if (!view)
 		return NULL;
 	view->director = director;
-	pthread_mutex_lock(&reload->lock);
-	view->routes = view_routes(reload);
-	text_hex64(table_set_fingerprint(&reload->shared->live->routes->set), view->fingerprint);
-	pthread_mutex_unlock(&reload->lock);
+	live = reload_lock(&director->reload);
+	view->routes = view_routes(&director->reload);
+	text_hex64(table_set_fingerprint(&live->routes->set), view->fingerprint);
+	reload_unlock(&director->reload);
 	health_report_now(&director->health, &view->health, (uint64_t)time(NULL), clock_now_ms());
 	view->capture = capture_state(director->capture);
 	view->underlay_count = underlay_report_read(&director->underlay, view->underlay);
