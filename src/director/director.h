@@ -24,7 +24,6 @@
 #include "worker/worker_shared.h"
 
 struct capture;
-struct history;
 struct nexthop;
 struct worker;
 
@@ -58,7 +57,6 @@ struct director {
 	struct health health; /* the control thread writes it; see health_report_now() */
 	struct health_memory memory; /* control thread only */
 	struct underlay_report underlay; /* its comments say which thread writes what */
-	struct history *history; /* the HTTP thread has it; NULL: out of memory, or that thread does not run */
 	struct reload reload; /* its comments say which thread writes what */
 	struct worker_drain drain;
 	struct worker_shared shared; /* the control thread writes it */

@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "common/endpoint.h"
+#include "director/director.h"
 #include "director/http/metrics.h"
 #include "director/http/statsd_round.h"
 #include "director/page/history.h"
@@ -27,7 +28,8 @@ enum {
 };
 
 struct http_thread {
-	struct director *director;
+	const struct conf *conf;
+	struct metrics_context context;
 	pthread_t thread;
 	/* An eventfd: readable when the thread must end. */
 	int stop;
@@ -54,9 +56,9 @@ static const char *advice(int error)
 /* Listens. Logs the first failure, and that it works after one. */
 static void try_to_listen(struct http_thread *thread)
 {
-	const struct endpoint *endpoint = &thread->director->conf.metrics;
+	const struct endpoint *endpoint = &thread->conf->metrics;
 	char address[ENDPOINT_TEXT_MAX];
-	int error = -http_server_open(&thread->server, &endpoint->addr, endpoint->port, metrics_routes, thread->director);
+	int error = -http_server_open(&thread->server, &endpoint->addr, endpoint->port, metrics_routes, &thread->context);
 
 	endpoint_format(endpoint, address);
 	if (!error && thread->logged)
@@ -87,7 +89,7 @@ static int serve(struct http_thread *thread, int *fd)
 {
 	int timeout_ms = RETRY_MS;
 
-	if (!thread->director->conf.metrics.has_port)
+	if (!thread->conf->metrics.has_port)
 		return -1;
 	if (!thread->server && clock_now_ms() >= thread->retry_ms) {
 		thread->retry_ms = clock_now_ms() + RETRY_MS;
@@ -97,7 +99,7 @@ static int serve(struct http_thread *thread, int *fd)
 		*fd = http_server_descriptor(thread->server);
 		timeout_ms = http_server_run(thread->server);
 	}
-	return shorter(timeout_ms, sample(thread->director->history));
+	return shorter(timeout_ms, sample(thread->context.history));
 }
 
 static void *http_thread_run(void *argument)
@@ -105,10 +107,10 @@ static void *http_thread_run(void *argument)
 	struct http_thread *thread = argument;
 	struct pollfd fds[2] = {{.fd = thread->stop, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
 
-	if (thread->director->conf.metrics.has_port)
-		thread->director->history = history_open(thread->director);
+	if (thread->conf->metrics.has_port)
+		thread->context.history = history_open(thread->context.director, &thread->context.director->reload);
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
-	statsd_round_open(&thread->statsd, thread->director);
+	statsd_round_open(&thread->statsd, thread->context.director, &thread->conf->statsd);
 	while (!(fds[0].revents & POLLIN)) {
 		int timeout_ms = serve(thread, &fds[1].fd);
 
@@ -116,7 +118,7 @@ static void *http_thread_run(void *argument)
 	}
 	statsd_round_close(&thread->statsd);
 	http_server_close(thread->server);
-	history_close(thread->director->history);
+	history_close(thread->context.history);
 	return NULL;
 }
 
@@ -132,7 +134,9 @@ struct http_thread *http_thread_start(struct director *director, const cpu_set_t
 		log_error("metrics: not served: out of memory");
 		return NULL;
 	}
-	*thread = (struct http_thread){.director = director, .stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+	*thread = (struct http_thread){.conf = &director->conf,
+		.context = {.director = director},
+		.stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 	error = thread->stop < 0 ? errno : thread_start(&thread->thread, "http", cpus, http_thread_run, thread);
 	if (error) {
 		log_error("metrics: not served: %s", strerror(error));

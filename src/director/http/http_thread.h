@@ -9,8 +9,7 @@
 
 #include <sched.h>
 
-#include "director/director.h"
-
+struct director;
 struct http_thread;
 
 /*

@@ -6,14 +6,8 @@
 
 bool metrics_begin(struct metrics *metrics, struct director *director, const struct openmetrics *to)
 {
-	*metrics = (struct metrics){.to = *to, .director = director, .view = view_take(director)};
+	*metrics = (struct metrics){.to = *to, .view = view_take(director, true)};
 	return metrics->view;
-}
-
-void metrics_end(struct metrics *metrics)
-{
-	view_free(metrics->view);
-	metrics->view = NULL;
 }
 
 /* Steps to the next family, or to the next part. */
@@ -47,12 +41,12 @@ static void write_item(struct metrics *metrics, const struct metrics_part *part,
 /* Returns false if another table is in use. */
 static bool step_locked(struct metrics *metrics, const struct metrics_part *part)
 {
-	const struct live_table *live = reload_lock(&metrics->director->reload);
+	const struct live_table *live = reload_lock(metrics->view->reload);
 	bool same = live->generation == metrics->view->routes.generation;
 
 	if (same)
 		write_item(metrics, part, live);
-	reload_unlock(&metrics->director->reload);
+	reload_unlock(metrics->view->reload);
 	return same;
 }
 
@@ -78,15 +72,19 @@ enum http_more metrics_step(struct metrics *metrics)
 	return HTTP_MORE;
 }
 
-static bool begin_openmetrics(void *page, void *director)
+static bool begin_page(struct metrics *page, const struct metrics_context *context, enum openmetrics_format format)
 {
-	return metrics_begin(page, director, &(struct openmetrics){.format = OPENMETRICS_1_0, .prefix = "glb_director_"});
+	return metrics_begin(page, context->director, &(struct openmetrics){.format = format, .prefix = "glb_director_"});
 }
 
-static bool begin_legacy(void *page, void *director)
+static bool begin_openmetrics(void *page, void *context)
 {
-	return metrics_begin(
-		page, director, &(struct openmetrics){.format = OPENMETRICS_LEGACY, .prefix = "glb_director_"});
+	return begin_page(page, context, OPENMETRICS_1_0);
+}
+
+static bool begin_legacy(void *page, void *context)
+{
+	return begin_page(page, context, OPENMETRICS_LEGACY);
 }
 
 static enum http_more write_page(void *page, FILE *to)
@@ -99,21 +97,24 @@ static enum http_more write_page(void *page, FILE *to)
 
 static void end_page(void *page)
 {
-	metrics_end(page);
+	struct metrics *metrics = page;
+
+	view_free(metrics->view);
+}
+
+static bool begin_html(struct page *page, const struct metrics_context *context, int only)
+{
+	return context->history && page_begin(page, context->director, context->history, only);
 }
 
 static bool begin_overview(void *page, void *context)
 {
-	struct director *director = context;
-
-	return director->history && page_begin(page, director, director->history, -1);
+	return begin_html(page, context, -1);
 }
 
 static bool begin_table(void *page, void *context, uint32_t table)
 {
-	struct director *director = context;
-
-	return director->history && table < TABLE_MAX_TABLES && page_begin(page, director, director->history, (int)table);
+	return table < TABLE_MAX_TABLES && begin_html(page, context, (int)table);
 }
 
 static enum http_more write_html(void *page, FILE *to)
@@ -121,8 +122,16 @@ static enum http_more write_html(void *page, FILE *to)
 	return page_write(page, to) ? HTTP_MORE : HTTP_END;
 }
 
-#define HTML \
-	.type = "text/html; charset=utf-8", .policy = html_policy, .state_size = sizeof(struct page), .write = write_html
+static void end_html(void *state)
+{
+	struct page *page = state;
+
+	view_free(page->view);
+}
+
+#define HTML                                                                                          \
+	.type = "text/html; charset=utf-8", .policy = html_policy, .state_size = sizeof(struct page), \
+	.write = write_html, .end = end_html
 #define STATE .state_size = sizeof(struct metrics), .write = write_page, .end = end_page
 
 const struct http_route metrics_routes[] = {

@@ -12,14 +12,20 @@
 #include "program/http/http_server.h"
 #include "program/openmetrics.h"
 
-/* The context of the server is the struct director. */
+struct history;
+
+/* The context of the server. */
+struct metrics_context {
+	struct director *director;
+	struct history *history; /* NULL: out of memory */
+};
+
 extern const struct http_route metrics_routes[];
 
 /* A page that is being written. */
 struct metrics {
 	struct openmetrics to;
-	struct director *director;
-	struct view *view;
+	struct view *view; /* owned by the caller of metrics_begin() */
 	/* Where the page goes on: a part, in it a family, and for that an item of a table. */
 	unsigned part, family;
 	uint32_t table, item;
@@ -30,8 +36,6 @@ bool metrics_begin(struct metrics *metrics, struct director *director, const str
 
 /* Writes the next piece. */
 enum http_more metrics_step(struct metrics *metrics);
-
-void metrics_end(struct metrics *metrics);
 
 /* The rest is for metrics*.c. */
 

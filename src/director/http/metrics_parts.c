@@ -58,16 +58,15 @@ static void write_health(struct openmetrics *to, const struct view *view)
 
 static void write_program(struct openmetrics *to, const struct view *view)
 {
-	const struct isa_choice *isa = &view->director->isa;
+	const struct isa_choice *isa = view->isa;
 	char source[NETADDR_TEXT_MAX];
 
 	info(to, "build", "versions of the director and of DPDK, the ISA of the fast path, and what decided it",
 		OPENMETRICS_LABELS({"version", GLB_VERSION}, {"dpdk", rte_version() + strlen("DPDK ")},
 			{"isa", isa_name(isa->isa)}, {"isa_by", isa_by_name(isa->by)}));
 	info(to, "source", "the source address of GUE packets, which the proxies must allow",
-		OPENMETRICS_LABELS({"address", address(view->director->conf.outbound_src_ip, source)}));
-	openmetrics_gauge(
-		to, "start_timestamp_seconds", "Unix time at which the director started", view->director->started);
+		OPENMETRICS_LABELS({"address", address(view->source, source)}));
+	openmetrics_gauge(to, "start_timestamp_seconds", "Unix time at which the director started", view->started);
 	write_health(to, view);
 	facts_metrics(to, capture_facts, &view->capture);
 	info(to, "table", "the forwarding table in use",
@@ -200,7 +199,7 @@ static void write_queue(struct openmetrics *to, const struct view *view, const s
 
 static void write_lcore(struct openmetrics *to, const struct view *view, const struct fact *fact)
 {
-	for (uint16_t i = 0; i < view->director->worker_count; i++) {
+	for (uint16_t i = 0; i < view->lcore_count; i++) {
 		const struct view_lcore *lcore = &view->lcores[i];
 		struct number id = number(lcore->lcore);
 		const struct openmetrics_label labels[] = {{"lcore", id.text}, {0}};

@@ -14,19 +14,20 @@ enum {
 	STEP_ITEMS = 500,
 };
 
-void statsd_round_open(struct statsd_round *round, struct director *director)
+void statsd_round_open(struct statsd_round *round, struct director *director, const struct statsd_config *config)
 {
 	*round = (struct statsd_round){.director = director};
-	if (!director->conf.statsd.enabled)
+	if (!config->enabled)
 		return;
-	round->statsd = statsd_open(&director->conf.statsd);
+	round->statsd = statsd_open(config);
 	if (!round->statsd)
 		log_error("statsd: nothing is sent: out of memory");
 }
 
 void statsd_round_close(struct statsd_round *round)
 {
-	metrics_end(&round->metrics);
+	if (round->running)
+		view_free(round->metrics.view);
 	statsd_close(round->statsd);
 	round->statsd = NULL;
 }
@@ -58,7 +59,7 @@ int statsd_round_step(struct statsd_round *round)
 	if (more == HTTP_MORE)
 		return 0;
 	statsd_end(round->statsd, more == HTTP_END && !round->metrics.view->left_out, now_ms);
-	metrics_end(&round->metrics);
+	view_free(round->metrics.view);
 	round->running = false;
 	return WAIT_MS;
 }

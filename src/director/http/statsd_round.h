@@ -9,6 +9,7 @@
 #include "director/http/metrics.h"
 
 struct statsd;
+struct statsd_config;
 
 struct statsd_round {
 	struct director *director;
@@ -20,8 +21,8 @@ struct statsd_round {
 	struct metrics metrics;
 };
 
-/* Does nothing if director.conf has no statsd. */
-void statsd_round_open(struct statsd_round *round, struct director *director);
+/* Sends nothing if config->enabled is not set. */
+void statsd_round_open(struct statsd_round *round, struct director *director, const struct statsd_config *config);
 void statsd_round_close(struct statsd_round *round);
 
 /* Does a step. Returns after how many milliseconds it must be called again; -1: never. */

@@ -6,7 +6,6 @@
 
 #include "common/clock.h"
 #include "director/view/view.h"
-#include "director/workers.h"
 
 /* A baseline is replaced after this time. */
 #define BASELINE_NS (60 * CLOCK_NS_PER_S)
@@ -34,13 +33,14 @@ static void clear(struct history *history)
 	}
 }
 
-struct history *history_open(struct director *director)
+struct history *history_open(struct director *director, struct reload *reload)
 {
 	struct history *history = calloc(1, sizeof(*history));
 
 	if (!history)
 		return NULL;
 	history->director = director;
+	history->reload = reload;
 	clear(history);
 	return history;
 }
@@ -60,18 +60,18 @@ void history_close(struct history *history)
 	free(history);
 }
 
-static void sample_counters(struct history *history, const struct counters *sum, double seconds)
+static void sample_counters(struct history *history, const struct counters *sum)
 {
 	uint64_t drops = 0;
 
 	for (unsigned i = 0; i < COUNTERS_VALUES; i++) {
 		uint64_t value = facts_number(&counters_facts[i], sum);
 
-		series_add(&history->counters[i], history->index, value, seconds);
+		series_add(&history->counters[i], history->index, value, history->seconds);
 		if (strncmp(counters_facts[i].key, "drop_", strlen("drop_")) == 0)
 			drops += value;
 	}
-	series_add(&history->drops, history->index, drops, seconds);
+	series_add(&history->drops, history->index, drops, history->seconds);
 }
 
 /* Forgets the rates of slots that have another table now, or none. reload->lock is held. */
@@ -79,7 +79,7 @@ static void follow_slots(struct history *history)
 {
 	for (unsigned i = 0; i < RELOAD_SLOTS; i++) {
 		struct history_table *table = &history->tables[i];
-		const char *name = history->director->reload.slots[i].name;
+		const char *name = history->reload->slots[i].name;
 
 		if (strcmp(table->name, name) == 0)
 			continue;
@@ -92,7 +92,7 @@ static void follow_slots(struct history *history)
 /* Adds the next tables to the sample. Returns whether there are more. */
 static bool sample_tables(struct history *history)
 {
-	const struct live_table *live = reload_lock(&history->director->reload);
+	const struct live_table *live = reload_lock(history->reload);
 	/* With another table, the next sample begins. */
 	uint32_t count = history->generation == live->generation ? live->routes->set.count : 0;
 
@@ -105,35 +105,30 @@ static bool sample_tables(struct history *history)
 		series_add(&table->bytes, history->index, sum.bytes, history->seconds);
 		summed += live->routes->set.tables[history->next_table].backend_count;
 	}
-	reload_unlock(&history->director->reload);
+	reload_unlock(history->reload);
 	return history->next_table < count;
 }
 
-static void sample_lcore(struct history *history, uint16_t index, double seconds)
+static void sample_lcore(struct history *history, const struct view_lcore *view, struct history_lcore *lcore)
 {
-	struct history_lcore *lcore = &history->lcores[index];
-	struct view_lcore view = view_lcore(history->director->workers[index]);
 	uint8_t worst = 0;
 
-	series_add(&lcore->busy, history->index, (uint64_t)(view.gaps.busy_seconds * 1e6), seconds);
-	series_add(&lcore->received, history->index, view.counters.received, seconds);
+	series_add(&lcore->busy, history->index, (uint64_t)(view->gaps.busy_seconds * 1e6), history->seconds);
+	series_add(&lcore->received, history->index, view->counters.received, history->seconds);
 	for (unsigned i = 0; i <= POLL_GAPS_BOUNDS; i++) {
-		if (view.gaps.counts[i] != lcore->counts[i])
+		if (view->gaps.counts[i] != lcore->counts[i])
 			worst = (uint8_t)(i + 1);
-		lcore->counts[i] = view.gaps.counts[i];
+		lcore->counts[i] = view->gaps.counts[i];
 	}
 	lcore->gaps[history->index] = worst;
 }
 
-static void sample_port(struct history *history, uint16_t index, double seconds)
+static void sample_port(struct history *history, const struct rte_eth_stats *stats, struct history_port *rates)
 {
-	struct history_port *rates = &history->ports[index];
-	struct rte_eth_stats stats = view_port_counted(history->director, index).stats;
-
-	series_add(&rates->rx, history->index, stats.ipackets, seconds);
-	series_add(&rates->tx, history->index, stats.opackets, seconds);
-	series_add(&rates->rx_bytes, history->index, stats.ibytes, seconds);
-	series_add(&rates->tx_bytes, history->index, stats.obytes, seconds);
+	series_add(&rates->rx, history->index, stats->ipackets, history->seconds);
+	series_add(&rates->tx, history->index, stats->opackets, history->seconds);
+	series_add(&rates->rx_bytes, history->index, stats->ibytes, history->seconds);
+	series_add(&rates->tx_bytes, history->index, stats->obytes, history->seconds);
 }
 
 /* Replaces the older baseline by the newer one, and that by an empty one of now. reload->lock is held. */
@@ -161,12 +156,12 @@ static bool fill_baseline(struct history *history)
 
 	if (newer->known == newer->size)
 		return false;
-	live = reload_lock(&history->director->reload);
+	live = reload_lock(history->reload);
 	if (history->generation != live->generation)
 		newer->size = newer->known; /* the next sample begins with the new table */
 	for (unsigned n = 0; n < BACKENDS_AT_ONCE && newer->known < newer->size; n++, newer->known++)
 		newer->counts[newer->known] = table_counts_backend(&live->counts, newer->known);
-	reload_unlock(&history->director->reload);
+	reload_unlock(history->reload);
 	return newer->known < newer->size;
 }
 
@@ -184,22 +179,22 @@ static void sample_backends(struct history *history, const struct live_table *li
 
 static void sample(struct history *history, uint64_t now_ns)
 {
-	struct director *director = history->director;
-	double seconds = history->sampled_ns ? (double)(now_ns - history->sampled_ns) / 1e9 : 0;
-	struct counters sum;
+	struct view *view = view_take(history->director, false);
 
-	history->index = (history->index + 1) % SERIES_SAMPLES;
-	sample_backends(history, reload_lock(&director->reload), now_ns);
-	reload_unlock(&director->reload);
-	history->next_table = 0;
-	history->seconds = seconds;
-	workers_sum(director, &sum);
-	sample_counters(history, &sum, seconds);
-	for (uint16_t i = 0; i < director->worker_count; i++)
-		sample_lcore(history, i, seconds);
-	for (uint16_t i = 0; i < director->port_count; i++)
-		sample_port(history, i, seconds);
+	history->seconds = history->sampled_ns ? (double)(now_ns - history->sampled_ns) / 1e9 : 0;
 	history->sampled_ns = now_ns;
+	history->index = (history->index + 1) % SERIES_SAMPLES;
+	sample_backends(history, reload_lock(history->reload), now_ns);
+	reload_unlock(history->reload);
+	history->next_table = 0;
+	if (!view)
+		return;
+	sample_counters(history, &view->sum);
+	for (uint16_t i = 0; i < view->lcore_count; i++)
+		sample_lcore(history, &view->lcores[i], &history->lcores[i]);
+	for (uint16_t i = 0; i < view->port_count; i++)
+		sample_port(history, &view->ports[i].stats, &history->ports[i]);
+	view_free(view);
 }
 
 int history_step(struct history *history)

@@ -9,10 +9,8 @@
 
 #include <stdint.h>
 
-#include "director/director.h"
 #include "director/page/series.h"
-#include "worker/counters.h"
-#include "worker/poll_gaps.h"
+#include "director/view/view.h"
 
 #define HISTORY_INTERVAL_MS 5000
 
@@ -47,6 +45,7 @@ struct history_baseline {
 
 struct history {
 	struct director *director;
+	struct reload *reload;
 	/* When the last sample was taken, in ns of clock_now_ns(); 0: there is none. */
 	uint64_t sampled_ns;
 	/* The last sample in all rings. */
@@ -68,7 +67,7 @@ struct history {
 };
 
 /* NULL: out of memory. */
-struct history *history_open(struct director *director);
+struct history *history_open(struct director *director, struct reload *reload);
 /* NULL: does nothing. */
 void history_close(struct history *history);
 

@@ -2,19 +2,16 @@
 #include "director/page/page.h"
 
 #include <string.h>
-#include <time.h>
 
-#include "common/clock.h"
 #include "common/text.h"
 #include "director/view/view.h"
-#include "director/workers.h"
 #include "program/html/html.h"
 
 struct figures {
 	struct rates received, forwarded, bytes, drops;
 	double drop_share, busiest, worst_gap;
-	uint32_t good, backends, tables;
-	struct view_routes routes;
+	uint32_t good, backends;
+	const struct view_routes *routes;
 	const struct isa_choice *isa;
 };
 
@@ -25,7 +22,7 @@ struct lcore_row {
 };
 
 struct port_row {
-	struct view_port port;
+	const struct view_port *port;
 	enum html_state state;
 	char text[LINK_TEXT_MAX];
 	double rx, tx, rx_bits, tx_bits;
@@ -58,7 +55,7 @@ static struct rates rates_of(const struct page *page, const char *counter)
 
 	while (i + 1 < COUNTERS_VALUES && strcmp(counters_facts[i].key, counter) != 0)
 		i++;
-	return page_rates(page, &page->history->counters[i], facts_number(&counters_facts[i], &page->sum));
+	return page_rates(page, &page->history->counters[i], facts_number(&counters_facts[i], &page->view->sum));
 }
 
 static enum html_state health_html(enum health_state state)
@@ -80,7 +77,6 @@ static void describe_tables(const struct live_table *live, struct figures *figur
 {
 	const struct table_set *set = &live->routes->set;
 
-	figures->tables = set->count;
 	for (uint32_t t = 0; t < set->count; t++) {
 		figures->backends += set->tables[t].backend_count;
 		figures->good += table_good_backends(&set->tables[t]);
@@ -90,7 +86,7 @@ static void describe_tables(const struct live_table *live, struct figures *figur
 static void describe_lcores(const struct page *page, struct figures *figures)
 {
 	figures->busiest = figures->worst_gap = NAN;
-	for (uint16_t i = 0; i < page->director->worker_count; i++) {
+	for (uint16_t i = 0; i < page->view->lcore_count; i++) {
 		const struct history_lcore *lcore = &page->history->lcores[i];
 
 		figures->busiest = fmax(figures->busiest, (double)lcore->busy.rates[page->history->index] / 1e6);
@@ -105,22 +101,20 @@ static bool write_head(struct page *page, FILE *to)
 		.forwarded = rates_of(page, "forwarded"),
 		.bytes = rates_of(page, "tx_bytes"),
 		.drops = page_rates(page, &page->history->drops, 0),
-		.routes = view_routes(&page->director->reload),
-		.isa = &page->director->isa,
+		.routes = &page->view->routes,
+		.isa = page->view->isa,
 	};
-	struct capture_state capture = capture_state(page->director->capture);
-	struct health health;
+	const struct health *health = &page->view->health;
 
-	health_report_now(&page->director->health, &health, (uint64_t)time(NULL), clock_now_ms());
 	describe_tables(page->live, &figures);
 	describe_lcores(page, &figures);
 	figures.drop_share = figures.received.now > 0 ? figures.drops.now / figures.received.now : NAN;
-	html_begin(to, "glb-director", health_html(health.state), health_state_name(health.state), health.since);
-	begin_reasons(to, &health);
-	for (unsigned i = 0; i < health.report.count; i++)
-		print_reason(to, &health.report.reasons[i]);
-	end_reasons(to, health.report.omitted);
-	print_capture(to, &capture);
+	html_begin(to, "glb-director", health_html(health->state), health_state_name(health->state), health->since);
+	begin_reasons(to, health);
+	for (unsigned i = 0; i < health->report.count; i++)
+		print_reason(to, &health->report.reasons[i]);
+	end_reasons(to, health->report.omitted);
+	print_capture(to, &page->view->capture);
 	print_figures(to, &figures);
 	return false;
 }
@@ -154,7 +148,7 @@ static bool write_drops(struct page *page, FILE *to)
 	begin_drops(to);
 	for (unsigned i = first; i < last; i++) {
 		const struct fact *fact = &counters_facts[i];
-		struct rates rates = page_rates(page, &page->history->counters[i], facts_number(fact, &page->sum));
+		struct rates rates = page_rates(page, &page->history->counters[i], facts_number(fact, &page->view->sum));
 
 		if (rates.total)
 			print_drop(to, fact, &rates, is_hot(fact->key));
@@ -165,7 +159,7 @@ static bool write_drops(struct page *page, FILE *to)
 	begin_counters(to);
 	for (unsigned i = 0; i < COUNTERS_VALUES; i++)
 		if (i < first || i >= last)
-			print_counter(to, &counters_facts[i], facts_number(&counters_facts[i], &page->sum),
+			print_counter(to, &counters_facts[i], facts_number(&counters_facts[i], &page->view->sum),
 				(double)page->history->counters[i].rates[page->history->index]);
 	end_counters(to);
 	return false;
@@ -175,10 +169,10 @@ static bool write_lcores(struct page *page, FILE *to)
 {
 	if (page->item == 0)
 		begin_lcores(to);
-	if (page->item < page->director->worker_count) {
+	if (page->item < page->view->lcore_count) {
 		const struct history_lcore *lcore = &page->history->lcores[page->item];
 		struct lcore_row row = {
-			.lcore = page->director->workers[page->item]->lcore,
+			.lcore = page->view->lcores[page->item].lcore,
 			.busy = page_rates(page, &lcore->busy, 0),
 			.received = (double)lcore->received.rates[page->history->index],
 			.worst_gap = history_worst_gap(lcore),
@@ -197,18 +191,18 @@ static struct port_row describe_port(const struct page *page, uint16_t index)
 	const struct history_port *history = &page->history->ports[index];
 	unsigned at = page->history->index;
 	struct port_row row = {
-		.port = view_port_counted(page->director, index),
+		.port = &page->view->ports[index],
 		.rx = (double)history->rx.rates[at],
 		.tx = (double)history->tx.rates[at],
 		.rx_bits = 8 * (double)history->rx_bytes.rates[at],
 		.tx_bits = 8 * (double)history->tx_bytes.rates[at],
 	};
 
-	row.state = row.port.link.up ? HTML_OK : HTML_BAD;
-	if (row.port.running)
-		link_text(&row.port.link, row.text);
+	row.state = row.port->link.up ? HTML_OK : HTML_BAD;
+	if (row.port->running)
+		link_text(&row.port->link, row.text);
 	else
-		snprintf(row.text, sizeof(row.text), "%s", row.port.state);
+		snprintf(row.text, sizeof(row.text), "%s", row.port->state);
 	return row;
 }
 
@@ -216,10 +210,10 @@ static bool write_ports(struct page *page, FILE *to)
 {
 	if (page->item == 0)
 		begin_ports(to);
-	if (page->item < page->director->port_count) {
+	if (page->item < page->view->port_count) {
 		struct port_row row = describe_port(page, (uint16_t)page->item++);
 
-		if (row.port.used)
+		if (row.port->used)
 			print_port(to, &row);
 		return true;
 	}
@@ -234,8 +228,8 @@ static bool write_next_hops(struct page *page, FILE *to)
 	bool more = false;
 
 	begin_next_hops(to);
-	for (uint32_t set = 0; set < view_set_count(page->director); set++) {
-		const char *device = view_set_device(page->director, set);
+	for (uint32_t set = 0; set < page->view->set_count; set++) {
+		const char *device = page->view->sets[set].device;
 		uint32_t count = view_next_hops(page->director, set, 0, items, NEXT_HOPS_SHOWN + 1);
 		uint32_t orphan_count = view_orphans(page->director, set, 0, orphans, ORPHANS_SHOWN + 1);
 
@@ -251,7 +245,7 @@ static bool write_next_hops(struct page *page, FILE *to)
 
 static bool write_reloads(struct page *page, FILE *to)
 {
-	const struct reload *reload = &page->director->reload;
+	const struct reload *reload = page->view->reload;
 	char digest[TEXT_HEX64];
 
 	begin_reloads(to, reload->reloads, reload->failures, reload->path);
@@ -267,16 +261,19 @@ static bool write_reloads(struct page *page, FILE *to)
 
 bool page_begin(struct page *page, struct director *director, const struct history *history, int only)
 {
-	const struct live_table *live = reload_lock(&director->reload);
-	bool exists = only < 0 || (uint32_t)only < live->routes->set.count;
+	struct view *view = view_take(director, false);
 
+	if (!view)
+		return false;
+	if (only >= 0 && (uint32_t)only >= view->routes.tables) {
+		view_free(view);
+		return false;
+	}
 	page->director = director;
 	page->history = history;
+	page->view = view;
 	page->only = only;
-	page->generation = live->generation;
-	reload_unlock(&director->reload);
-	workers_sum(director, &page->sum);
-	return exists;
+	return true;
 }
 
 /* The parts of the page, in order. They return false when they are complete. */
@@ -299,14 +296,14 @@ static bool write_locked(struct page *page, const struct part *part, FILE *to)
 {
 	bool more = false;
 
-	page->live = reload_lock(&page->director->reload);
-	if (page->live->generation == page->generation) {
+	page->live = reload_lock(page->view->reload);
+	if (page->live->generation == page->view->routes.generation) {
 		more = part->write(page, to);
 	} else {
 		html_changed(to);
 		page->part = RTE_DIM(parts);
 	}
-	reload_unlock(&page->director->reload);
+	reload_unlock(page->view->reload);
 	return more;
 }
 

@@ -11,21 +11,18 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "director/director.h"
 #include "director/page/history.h"
 
 /* A page that is being written. */
 struct page {
-	struct director *director;
+	const struct director *director;
 	const struct history *history;
-	/* The table in use when the page began. If it is replaced, the page ends early and says so. */
-	uint64_t generation;
+	/* The state when the page began. If the table in use is replaced, the page ends early and says so. */
+	struct view *view; /* owned by the caller of page_begin() */
 	const struct live_table *live; /* only while reload.lock is held */
 	/* The page is about the table with this index and all its backends; -1: about all tables, with some backends of
 	 * each. */
 	int only;
-	/* The sum of all lcores when the page began. */
-	struct counters sum;
 	/* The part of the page to write next; in write_tables() the step, the table, and the backend or bind. */
 	unsigned part, step;
 	uint32_t table, item;
@@ -43,7 +40,7 @@ struct rates {
 	uint64_t total;
 };
 
-/* Begins a page. `only` is the index of a table, or -1. False: there is no table with this index. */
+/* Begins a page. `only` is the index of a table, or -1. False: there is no table with this index, or out of memory. */
 bool page_begin(struct page *page, struct director *director, const struct history *history, int only);
 
 /* Writes the next piece. Returns false after the last one. */

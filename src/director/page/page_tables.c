@@ -53,7 +53,7 @@ static void describe_table(const struct page *page, uint32_t index, char label[1
 	const struct table_set *set = &live->routes->set;
 	uint16_t slot = live->slot[index];
 	const struct history_table *history = &page->history->tables[slot];
-	bool known = strcmp(history->name, page->director->reload.slots[slot].name) == 0;
+	bool known = strcmp(history->name, page->view->reload->slots[slot].name) == 0;
 
 	*row = (struct table_row){.table = &set->tables[index],
 		.index = index,

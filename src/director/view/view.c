@@ -8,6 +8,7 @@
 #include <rte_cycles.h>
 
 #include "common/clock.h"
+#include "director/director.h"
 #include "director/workers.h"
 
 #define LCORE(metric, member)    metric, NULL, OPENMETRICS_COUNTER, FACTS_AT(struct view_lcore, member)
@@ -23,7 +24,7 @@ const struct fact view_lcore_facts[] = {
 	{0},
 };
 
-struct view_lcore view_lcore(const struct worker *worker)
+static struct view_lcore view_lcore(const struct worker *worker)
 {
 	struct view_lcore view = {.lcore = worker->lcore};
 
@@ -96,14 +97,17 @@ uint32_t view_orphans(
 	return director->nexthop ? nexthop_list_orphans(director->nexthop, set, first, orphans, max) : 0;
 }
 
-struct view *view_take(struct director *director)
+struct view *view_take(struct director *director, bool queues)
 {
 	struct view *view = calloc(1, sizeof(*view) + director->worker_count * sizeof(view->lcores[0]));
 	const struct live_table *live;
 
 	if (!view)
 		return NULL;
-	view->director = director;
+	view->reload = &director->reload;
+	view->isa = &director->isa;
+	view->source = director->conf.outbound_src_ip;
+	view->started = director->started;
 	live = reload_lock(&director->reload);
 	view->routes = view_routes(&director->reload);
 	text_hex64(table_set_fingerprint(&live->routes->set), view->fingerprint);
@@ -117,9 +121,10 @@ struct view *view_take(struct director *director)
 	view->port_count = director->port_count;
 	for (uint16_t i = 0; i < director->port_count; i++) {
 		view->ports[i] = view_port_counted(director, i);
-		if (view->ports[i].used)
+		if (queues && view->ports[i].used)
 			view_add_queues(view, director, i);
 	}
+	view->lcore_count = director->worker_count;
 	for (uint16_t i = 0; i < director->worker_count; i++)
 		view->lcores[i] = view_lcore(director->workers[i]);
 	workers_sum(director, &view->sum);

@@ -7,13 +7,23 @@
 #ifndef GLB_DIRECTOR_VIEW_VIEW_H
 #define GLB_DIRECTOR_VIEW_VIEW_H
 
+#include <rte_ethdev.h>
+
 #include "common/text.h"
 #include "director/capture/capture.h"
-#include "director/director.h"
+#include "director/control/reload.h"
+#include "director/control/underlay_report.h"
+#include "director/health/health.h"
+#include "director/isa/isa_choice.h"
 #include "director/nexthop/nexthop.h"
+#include "director/plan.h"
+#include "director/ports/link.h"
+#include "director/ports/port_events.h"
 #include "program/facts.h"
 #include "worker/counters.h"
 #include "worker/worker.h"
+
+struct director;
 
 struct view_port {
 	uint16_t id;
@@ -59,7 +69,6 @@ struct view_lcore {
 };
 
 extern const struct fact view_lcore_facts[];
-struct view_lcore view_lcore(const struct worker *worker);
 
 /* The forwarding table in use as a whole, and its reloads. */
 struct view_routes {
@@ -68,6 +77,12 @@ struct view_routes {
 	uint64_t age; /* since `loaded`, in seconds */
 	uint64_t reloads, failures;
 	bool failed; /* the last reload */
+	/* Properties of the table that decide how fast packets are. */
+	uint64_t classifier_bytes;
+	uint32_t prefix_lengths_ipv4, prefix_lengths_ipv6, port_maps, misfit_prefixes;
+	char slow[WORKER_SLOW_SIZE]; /* as in struct live_table */
+	char last_error[RELOAD_ERROR_SIZE]; /* as in struct reload */
+	uint32_t tables;
 	const char *path, *format;
 	char digest[TEXT_HEX64];
 };
@@ -121,9 +136,12 @@ uint32_t view_orphans(
 /* The only next hop with a configured MAC. */
 struct nexthop_item view_fixed_next_hop(const struct director *director);
 
-/* All of this but tables, binds and backends, which are too many: they are read one at a time. */
+/* All of this but tables, binds and backends, which are too many: they are read one at a time, from `reload`. */
 struct view {
-	const struct director *director;
+	struct reload *reload;
+	const struct isa_choice *isa;
+	uint32_t source; /* outbound_src_ip, network order */
+	uint64_t started; /* Unix time in seconds */
 	struct counters sum;
 	struct health health;
 	struct capture_state capture;
@@ -136,14 +154,15 @@ struct view {
 	struct view_port ports[PLAN_MAX_PORTS];
 	struct view_queue *queues;
 	bool left_out; /* counts of queues are missing, because a port is being reset; they will be back */
-	struct view_lcore lcores[]; /* director->worker_count */
+	uint16_t lcore_count;
+	struct view_lcore lcores[];
 };
 
 /* Reads what the driver of ports[index] counts for each queue. A port that is being reset is noted as left out. */
 void view_add_queues(struct view *view, struct director *director, uint16_t index);
 
-/* NULL: out of memory. */
-struct view *view_take(struct director *director);
+/* queues: also read `queues`. NULL: out of memory. */
+struct view *view_take(struct director *director, bool queues);
 void view_free(struct view *view);
 
 #endif

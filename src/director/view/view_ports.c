@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "director/director.h"
 #include "director/view/view.h"
 
 #define AT(member)           FACTS_AT(struct view_port, member)
@@ -112,10 +113,8 @@ struct view_port view_port_counted(struct director *director, uint16_t index)
 }
 
 /* Adds a counter of the driver if it is one of a queue. */
-static void add_queue(struct view *view, uint16_t index, const char *name, uint64_t value)
+static void add_queue(struct view *view, const struct port *port, uint16_t index, const char *name, uint64_t value)
 {
-	const struct port *port = &view->director->ports[index];
-
 	for (uint8_t kind = 0; kind < VIEW_QUEUE_KINDS; kind++) {
 		const char *start = queue_names[kind].start, *at = name + strlen(start);
 		uint32_t queue, queues = start[0] == 'r' ? port->rx_queues : port->tx_queues;
@@ -158,7 +157,7 @@ void view_add_queues(struct view *view, struct director *director, uint16_t inde
 	if (queues) {
 		view->queues = queues;
 		for (int i = 0; i < count; i++)
-			add_queue(view, index, names[values[i].id].name, values[i].value);
+			add_queue(view, port, index, names[values[i].id].name, values[i].value);
 	}
 	free(names);
 	free(values);

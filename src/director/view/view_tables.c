@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
 #include <time.h>
 
 #include "director/view/view.h"
+#include "packet/slow.h"
 
 #define ROUTES(member)       FACTS_AT(struct view_routes, member)
 #define TABLE(member)        FACTS_AT(struct view_table, member)
@@ -10,7 +12,14 @@
 #define COUNTER(metric, key) metric, key, OPENMETRICS_COUNTER
 #define GAUGE(metric, key)   metric, key, OPENMETRICS_GAUGE
 
+#define SPEED(member) NULL, #member, OPENMETRICS_GAUGE, ROUTES(member)
+
 const struct fact view_routes_facts[] = {
+	{SPEED(classifier_bytes), "memory of the data that finds a packet's table"},
+	{SPEED(prefix_lengths_ipv4), "number of prefix lengths of all IPv4 binds"},
+	{SPEED(prefix_lengths_ipv6), "number of prefix lengths of all IPv6 binds"},
+	{SPEED(port_maps), "number of different port maps"},
+	{SPEED(misfit_prefixes), "number of prefixes in binds without room in the port maps"},
 	{GAUGE("table_generation", "generation"), ROUTES(generation), "1 for the table at the start; every reload adds 1"},
 	{GAUGE("table_loaded_timestamp_seconds", NULL), ROUTES(loaded), "Unix time at which the table in use was loaded"},
 	{COUNTER("reloads", "reloads"), ROUTES(reloads), "reloads that succeeded", {"result", "success"},
@@ -25,7 +34,9 @@ const struct fact view_routes_facts[] = {
 struct view_routes view_routes(const struct reload *reload)
 {
 	const struct live_table *live = reload->shared->live;
+	const struct portmap *portmap = live->routes->portmap;
 	uint64_t now = (uint64_t)time(NULL);
+	char lengths[SLOW_LENGTHS_TEXT];
 	struct view_routes view = {
 		.generation = live->generation,
 		.loaded = reload->loaded,
@@ -34,10 +45,18 @@ struct view_routes view_routes(const struct reload *reload)
 		.reloads = reload->reloads,
 		.failures = reload->failures,
 		.failed = reload->last_error[0] != '\0',
+		.classifier_bytes = routes_classifier_memory(live->routes),
+		.prefix_lengths_ipv4 = slow_lengths(portmap, NETADDR_V4, lengths),
+		.prefix_lengths_ipv6 = slow_lengths(portmap, NETADDR_V6, lengths),
+		.port_maps = portmap->map_count - PORTMAP_CONSTANTS,
+		.misfit_prefixes = portmap->misfits,
+		.tables = live->routes->set.count,
 		.path = reload->path,
 		.format = reload_format_name(live),
 	};
 
+	strcpy(view.slow, live->slow);
+	strcpy(view.last_error, reload->last_error);
 	text_hex64(live->routes->digest, view.digest);
 	return view;
 }
