@@ -35,11 +35,6 @@ static const struct command_option withdraw_options[] = {
 	{0},
 };
 
-static const struct command_option announce_options[] = {
-	COMMANDS_OPTION_LIST,
-	{0},
-};
-
 /* Returns the text of the status file, which the caller frees; NULL: faults says why. */
 static char *read_status(const struct announce_conf *conf, struct faults *faults)
 {
@@ -247,5 +242,5 @@ const struct command announce_command = {
 	.name = "announce",
 	.run = run_announce,
 	.summary = "End what withdraw began: VIPs are announced as soon as the director forwards",
-	.options = announce_options,
+	.options = commands_options,
 };

@@ -12,7 +12,7 @@
 #include "program/log.h"
 #include "program/not_configured.h"
 
-static const struct command_option options[] = {
+const struct command_option commands_options[] = {
 	COMMANDS_OPTION_LIST,
 	{0},
 };
@@ -88,14 +88,14 @@ static const struct command run_command = {
 	.name = "run",
 	.run = run_daemon,
 	.summary = "Announce the VIPs while the director forwards, until SIGTERM",
-	.options = options,
+	.options = commands_options,
 };
 
 static const struct command check_command = {
 	.name = "check",
 	.run = check,
 	.summary = "Check the configuration and the driver file that it names",
-	.options = options,
+	.options = commands_options,
 };
 
 static const struct command *const commands[] = {

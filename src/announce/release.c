@@ -18,11 +18,6 @@
 #include "program/installed.h"
 #include "program/log.h"
 
-static const struct command_option options[] = {
-	COMMANDS_OPTION_LIST,
-	{0},
-};
-
 /* Returns whether all VIPs that may be announced are withdrawn now. */
 static bool withdraw(const struct settings *settings, const struct vips *vips, bool *any)
 {
@@ -158,5 +153,5 @@ const struct command release_command = {
 	.name = "release",
 	.run = release_run,
 	.summary = "Withdraw what a glb-announce that was killed has left announced, unless fail is \"static\"",
-	.options = options,
+	.options = commands_options,
 };

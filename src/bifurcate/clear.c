@@ -6,10 +6,6 @@
 #include "bifurcate/vip_map.h"
 #include "common/text.h"
 
-static const struct command_option options[] = {
-	{0},
-};
-
 static int clear(const struct command_args *args)
 {
 	const struct vips none = {0};
@@ -32,5 +28,5 @@ const struct command clear_command = {
 	.name = "clear",
 	.run = clear,
 	.summary = "Remove all VIPs from the map, so that the kernel receives all packets",
-	.options = options,
+	.options = COMMAND_NO_OPTIONS,
 };

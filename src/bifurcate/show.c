@@ -5,10 +5,6 @@
 #include "bifurcate/commands.h"
 #include "bifurcate/vip_map.h"
 
-static const struct command_option options[] = {
-	{0},
-};
-
 static int show(const struct command_args *args)
 {
 	struct faults faults = {0};
@@ -38,5 +34,5 @@ const struct command show_command = {
 	.name = "show",
 	.run = show,
 	.summary = "Print the VIPs in the map, one in each line",
-	.options = options,
+	.options = COMMAND_NO_OPTIONS,
 };

@@ -8,10 +8,6 @@
 #include "program/installed.h"
 #include "table/file/table_load.h"
 
-static const struct command_option options[] = {
-	{0},
-};
-
 /* Reads the VIPs of a table, as strictly as the director does. The map is not touched before that has succeeded. */
 static int read_vips(const char *path, struct vips *vips)
 {
@@ -56,5 +52,5 @@ const struct command sync_command = {
 	.operands = "[TABLE]",
 	.summary = "Make the map hold exactly the addresses and prefixes of a table's binds (default: " INSTALLED_TABLE
 		   ")",
-	.options = options,
+	.options = COMMAND_NO_OPTIONS,
 };

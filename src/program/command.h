@@ -95,6 +95,9 @@ void command_fault(void *unused, bool warning, const char *text);
 /* Prints "PROGRAM: note: ..." on stderr. */
 void command_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* For a command without options of its own. */
+#define COMMAND_NO_OPTIONS ((const struct command_option[]){{0}})
+
 #define COMMAND_COLUMNS 80
 
 /*

@@ -9,10 +9,6 @@
 #include "redirect/loader.h"
 #include "redirect/kernel/pins.h"
 
-static const struct command_option options[] = {
-	{0},
-};
-
 static int remove_leftovers(const char *interface)
 {
 	companion_remove(interface, if_nametoindex(interface));
@@ -59,5 +55,5 @@ const struct command detach_command = {
 	.run = detach,
 	.operands = "INTERFACE",
 	.summary = "Detach the program and forget its counters",
-	.options = options,
+	.options = COMMAND_NO_OPTIONS,
 };

@@ -24,10 +24,6 @@
 #define SETTLE_MS 20 /* a change has several messages, such as a link, its addresses and their routes */
 #define RETRY_MS  1000
 
-static const struct command_option options[] = {
-	{0},
-};
-
 /*
  * Lets only routes of type local through, and all messages about links: a host may have a million other routes. The
  * kernel reports a local route for each address that is added.
@@ -134,5 +130,5 @@ const struct command follow_command = {
 	.name = "follow",
 	.run = follow,
 	.summary = "Tell the attached programs about new addresses of this host, until interrupted",
-	.options = options,
+	.options = COMMAND_NO_OPTIONS,
 };

@@ -8,10 +8,6 @@
 #include "redirect/loader.h"
 #include "redirect/kernel/pins.h"
 
-static const struct command_option options[] = {
-	{0},
-};
-
 /* Takes over the settings of the attached program, and reads its configuration file again. */
 static int prepare(struct install *install, const struct pins *old)
 {
@@ -54,5 +50,5 @@ const struct command reload_command = {
 	.run = reload,
 	.operands = "INTERFACE",
 	.summary = "Read the configuration file and the addresses of this host again",
-	.options = options,
+	.options = COMMAND_NO_OPTIONS,
 };
