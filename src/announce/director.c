@@ -329,14 +329,6 @@ static bool is_too_large(const struct netprefix *prefix)
 	return prefix->length < (prefix->addr.family == NETADDR_V4 ? LONGEST_V4 : LONGEST_V6);
 }
 
-static bool has(const struct netprefix *prefixes, size_t count, const struct netprefix *prefix)
-{
-	for (size_t i = 0; i < count; i++)
-		if (prefixes[i].length == prefix->length && netaddr_compare(&prefixes[i].addr, &prefix->addr) == 0)
-			return true;
-	return false;
-}
-
 size_t director_prefixes(const struct director *director, const struct netaddr *probe, struct netprefix *prefixes,
 	size_t max, size_t *left_out)
 {
@@ -346,7 +338,7 @@ size_t director_prefixes(const struct director *director, const struct netaddr *
 	for (size_t i = 0; i < director->bind_count; i++) {
 		const struct netprefix *prefix = &director->binds[i].prefix;
 
-		if (has(prefixes, count, prefix) || netprefix_covers(prefix, probe))
+		if (netprefix_is_in(prefixes, count, prefix) || netprefix_covers(prefix, probe))
 			continue;
 		if (count < max && !is_too_large(prefix))
 			prefixes[count++] = *prefix;

@@ -130,3 +130,11 @@ bool netprefix_covers(const struct netprefix *prefix, const struct netaddr *addr
 	netprefix_mask(masked.bytes, netaddr_size(&masked), prefix->length);
 	return netaddr_compare(&masked, &prefix->addr) == 0;
 }
+
+bool netprefix_is_in(const struct netprefix *prefixes, size_t count, const struct netprefix *prefix)
+{
+	for (size_t i = 0; i < count; i++)
+		if (prefixes[i].length == prefix->length && netaddr_compare(&prefixes[i].addr, &prefix->addr) == 0)
+			return true;
+	return false;
+}

@@ -4,6 +4,7 @@
 #define GLB_COMMON_NETADDR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum netaddr_family {
@@ -57,5 +58,8 @@ void netprefix_mask(uint8_t *bytes, unsigned size, unsigned length);
 
 /* False if the families differ. */
 bool netprefix_covers(const struct netprefix *prefix, const struct netaddr *addr);
+
+/* Returns whether the prefix is one of these. */
+bool netprefix_is_in(const struct netprefix *prefixes, size_t count, const struct netprefix *prefix);
 
 #endif

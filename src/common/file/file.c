@@ -60,10 +60,22 @@ static int check_readable(int fd, const char *what, size_t max, struct stat *inf
 	return 0;
 }
 
+void file_look(const char *path, struct stat *status)
+{
+	if (stat(path, status) < 0)
+		*status = (struct stat){0};
+}
+
 bool file_is_unchanged(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+bool file_is_untouched(const struct stat *a, const struct stat *b)
+{
+	return file_is_unchanged(a, b) && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
 /* Returns whether another process has written to the file since `before`. */

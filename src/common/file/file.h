@@ -57,8 +57,13 @@ char *file_follow(const char *path);
 /* Returns why a file cannot be opened, from the -errno of one of these functions. */
 const char *file_reason(int error);
 
+/* Sets *status; to zeros if there is no such file, or if it cannot be read. */
+void file_look(const char *path, struct stat *status);
+
 /* Returns true if both are the status of the same file, and nobody has written to it in between. */
 bool file_is_unchanged(const struct stat *a, const struct stat *b);
+/* The same, and nobody has changed its rights or its names. */
+bool file_is_untouched(const struct stat *a, const struct stat *b);
 
 /* Returns true if both paths name the same file, so that a write to one path changes what the other one reads. The file
  * need not exist. */

@@ -76,12 +76,6 @@ static void fail(struct publisher *publisher, struct faults *faults)
 	schedule(publisher);
 }
 
-static void look_at_dst(const struct publisher *publisher, struct stat *info)
-{
-	if (stat(publisher->conf->dst, info) < 0)
-		*info = (struct stat){0};
-}
-
 static void succeed(struct publisher *publisher, char *text, size_t size)
 {
 	free(publisher->written);
@@ -128,7 +122,7 @@ static void write_table(struct publisher *publisher)
 		return;
 	}
 	faults_clear(&faults);
-	look_at_dst(publisher, &publisher->seen);
+	file_look(publisher->conf->dst, &publisher->seen);
 	damper_batch_written(&publisher->batch, clock_now_ms());
 	publisher->writes++;
 	publisher->written_s = (int64_t)time(NULL);
@@ -151,7 +145,7 @@ static bool read_dst(struct publisher *publisher)
 	size_t old_size = publisher->written_size;
 	bool changed;
 
-	look_at_dst(publisher, &publisher->seen);
+	file_look(publisher->conf->dst, &publisher->seen);
 	table_load_text(publisher->conf->dst, &publisher->written, &publisher->written_size, &ignored);
 	faults_clear(&ignored);
 	changed = !publisher->written || !old || publisher->written_size != old_size ||
@@ -179,7 +173,7 @@ static void on_look(struct ev_loop *loop, ev_timer *timer, int)
 	struct stat now;
 	double wait;
 
-	look_at_dst(publisher, &now);
+	file_look(publisher->conf->dst, &now);
 	if (!ev_is_active(&publisher->timer) && !file_is_unchanged(&now, &publisher->seen))
 		json = read_dst(publisher);
 	if (json)

@@ -121,23 +121,20 @@ static void fail(struct reload_hook *hook, const char *format, ...)
 	ev_timer_start(hook->loop, &hook->retry);
 }
 
-static void look(const struct reload_hook *hook, struct stat *info)
-{
-	if (!hook->conf->reload_build || stat(hook->conf->reload_build, info) < 0)
-		*info = (struct stat){0};
-}
-
 bool reload_hook_is_undone(const struct reload_hook *hook)
 {
 	struct stat now;
 
-	look(hook, &now);
-	return hook->state == RELOAD_HOOK_DONE && !file_is_unchanged(&now, &hook->built);
+	if (hook->state != RELOAD_HOOK_DONE || !hook->conf->reload_build)
+		return false;
+	file_look(hook->conf->reload_build, &now);
+	return !file_is_unchanged(&now, &hook->built);
 }
 
 static void succeed(struct reload_hook *hook)
 {
-	look(hook, &hook->built);
+	if (hook->conf->reload_build)
+		file_look(hook->conf->reload_build, &hook->built);
 	hook->state = RELOAD_HOOK_DONE;
 	hook->ended_s = (int64_t)time(NULL);
 	if (hook->failures)

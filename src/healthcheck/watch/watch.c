@@ -106,31 +106,23 @@ static void settle(struct watch *watch, double after_s)
 	ev_timer_start(watch->loop, &watch->settle);
 }
 
-static void look(struct watch *watch, struct stat *now)
-{
-	if (stat(watch->path, now) < 0)
-		*now = (struct stat){0};
-}
-
 /* The places come first: a change after that is an event, and a change before it is in what changed() reads. */
 static void on_settle(struct ev_loop *, ev_timer *timer, int)
 {
 	struct watch *watch = timer->data;
 
 	watch_places(watch);
-	look(watch, &watch->seen);
+	file_look(watch->path, &watch->seen);
 	watch->changed(watch->data);
 }
 
 static void on_look(struct ev_loop *, ev_timer *timer, int)
 {
 	struct watch *watch = timer->data;
-	const struct stat *seen = &watch->seen;
 	struct stat now;
 
-	look(watch, &now);
-	if (!file_is_unchanged(&now, seen) || now.st_ctim.tv_sec != seen->st_ctim.tv_sec ||
-		now.st_ctim.tv_nsec != seen->st_ctim.tv_nsec)
+	file_look(watch->path, &now);
+	if (!file_is_untouched(&now, &watch->seen))
 		settle(watch, 0);
 }
 

@@ -17,19 +17,10 @@ static const struct finding refused_vip = {
 static const struct finding open = {FINDINGS_WARN, NULL,
 	"open to any sender: whoever reaches the UDP port of GUE can send packets past the firewall: attach with a --config-file that lists directors and proxies as allow_from"};
 
-static bool has_prefix(const struct redirect_prefixes *prefixes, const struct netprefix *wanted)
-{
-	for (size_t i = 0; i < prefixes->count; i++)
-		if (prefixes->items[i].length == wanted->length &&
-			netaddr_compare(&prefixes->items[i].addr, &wanted->addr) == 0)
-			return true;
-	return prefixes->any;
-}
-
 static bool is_subset(const struct redirect_prefixes *prefixes, const struct redirect_prefixes *of)
 {
 	for (size_t i = 0; i < prefixes->count; i++)
-		if (!has_prefix(of, &prefixes->items[i]))
+		if (!of->any && !netprefix_is_in(of->items, of->count, &prefixes->items[i]))
 			return false;
 	return true;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "program/netlink/netlink.h"
 #include "program/netlink/rtnetlink.h"
 
@@ -28,7 +29,7 @@ static int add_address(const struct nlmsghdr *message, void *data)
 	uint32_t flags = info->ifa_flags;
 	const struct nlattr *attribute;
 	struct addresses *addresses = data;
-	struct address *items;
+	struct address *added;
 	bool has_local = false;
 
 	if (message->nlmsg_type != RTM_NEWADDR || family == NETADDR_NONE)
@@ -46,13 +47,10 @@ static int add_address(const struct nlmsghdr *message, void *data)
 	}
 	address.unusable =
 		family == NETADDR_V6 && flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED) && !(flags & IFA_F_OPTIMISTIC);
-	items = realloc(addresses->items, (addresses->count + 1) * sizeof(*items));
-	if (!items) {
-		errno = ENOMEM;
+	added = array_append(&addresses->items, &addresses->count, sizeof(*added));
+	if (!added)
 		return MNL_CB_ERROR;
-	}
-	addresses->items = items;
-	addresses->items[addresses->count++] = address;
+	*added = address;
 	return MNL_CB_OK;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "program/netlink/netlink.h"
 
 struct reading {
@@ -55,17 +56,14 @@ static int add_socket(const struct nlmsghdr *message, void *data)
 	const struct inet_diag_msg *info = info_of(message);
 	const struct reading *reading = data;
 	struct diag_sockets *sockets = reading->sockets;
-	struct diag_socket *items;
+	struct diag_socket *socket;
 
 	if (!info)
 		return MNL_CB_OK;
-	items = realloc(sockets->items, (sockets->count + 1) * sizeof(*items));
-	if (!items) {
-		errno = ENOMEM;
+	socket = array_append(&sockets->items, &sockets->count, sizeof(*socket));
+	if (!socket)
 		return MNL_CB_ERROR;
-	}
-	sockets->items = items;
-	sockets->items[sockets->count++] = (struct diag_socket){
+	*socket = (struct diag_socket){
 		.protocol = reading->protocol,
 		.connected = info->idiag_state == TCP_ESTABLISHED,
 		.address = local_address(info),
@@ -151,6 +149,7 @@ bool diag_is_full(const struct diag_socket *socket)
 }
 
 struct opening {
+	bool udp;
 	diag_open_each *each;
 	void *data;
 };
@@ -171,7 +170,7 @@ static uint32_t idle_of(const struct nlmsghdr *message)
 	return info.tcpi_last_data_sent < info.tcpi_last_data_recv ? info.tcpi_last_data_sent : info.tcpi_last_data_recv;
 }
 
-static int take_tcp(const struct nlmsghdr *message, void *data)
+static int take_open(const struct nlmsghdr *message, void *data)
 {
 	const struct inet_diag_msg *info = info_of(message);
 	const struct opening *opening = data;
@@ -180,23 +179,10 @@ static int take_tcp(const struct nlmsghdr *message, void *data)
 		const struct diag_open open = {
 			.local = local_address(info),
 			.port = ntohs(info->id.idiag_sport),
-			.established = info->idiag_state == TCP_ESTABLISHED,
+			.udp = opening->udp,
+			.established = !opening->udp && info->idiag_state == TCP_ESTABLISHED,
 			.idle_ms = idle_of(message),
 		};
-
-		opening->each(&open, opening->data);
-	}
-	return MNL_CB_OK;
-}
-
-static int take_udp(const struct nlmsghdr *message, void *data)
-{
-	const struct inet_diag_msg *info = info_of(message);
-	const struct opening *opening = data;
-
-	if (info) {
-		const struct diag_open open = {
-			.local = local_address(info), .port = ntohs(info->id.idiag_sport), .udp = true};
 
 		opening->each(&open, opening->data);
 	}
@@ -212,8 +198,9 @@ int diag_each_open(diag_open_each *each, void *data, bool with_idle)
 			  1u << TCP_CLOSE_WAIT | 1u << TCP_LAST_ACK | 1u << TCP_CLOSING,
 	};
 	const struct kind udp = {.protocol = IPPROTO_UDP, .states = 1u << TCP_ESTABLISHED};
-	struct opening opening = {each, data};
-	int error = dump_all(&tcp, take_tcp, &opening);
+	struct opening opening = {false, each, data};
+	int error = dump_all(&tcp, take_open, &opening);
 
-	return error ? error : dump_all(&udp, take_udp, &opening);
+	opening.udp = true;
+	return error ? error : dump_all(&udp, take_open, &opening);
 }

@@ -7,21 +7,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/array.h"
 #include "program/netlink/netlink.h"
 #include "program/netlink/rtnetlink.h"
 #include "redirect/host/links.h"
-
-/* Returns a new zeroed item at the end of an array, or NULL. The array grows by doubling. */
-static void *append(void **items, size_t *count, size_t size)
-{
-	bool full = (*count & (*count - 1)) == 0; /* 0, or a power of two */
-	void *grown = full ? reallocarray(*items, *count ? 2 * *count : 1, size) : *items;
-
-	if (!grown)
-		return NULL;
-	*items = grown;
-	return memset((char *)grown + size * (*count)++, 0, size);
-}
 
 /* Returns whether frames for the MAC address of this link, on top of another one, are for this host, and not for a
  * guest. */
@@ -65,7 +54,7 @@ static int take_macs(const struct links *links, uint32_t ifindex, struct host *h
 
 		if (!ours[i])
 			continue;
-		mac = append((void **)&host->macs, &host->mac_count, sizeof(*mac));
+		mac = array_append(&host->macs, &host->mac_count, sizeof(*mac));
 		if (mac)
 			memcpy(mac->bytes, links->items[i].mac, sizeof(mac->bytes));
 		else
@@ -103,7 +92,7 @@ static int take_route(const struct nlmsghdr *message, void *data)
 
 	if (!rtnetlink_read_route(message, &route) || route.type != RTN_LOCAL || is_loopback(&route.destination))
 		return MNL_CB_OK;
-	added = append((void **)&host->local, &host->local_count, sizeof(*added));
+	added = array_append(&host->local, &host->local_count, sizeof(*added));
 	if (!added)
 		return MNL_CB_ERROR;
 	*added = route.destination;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "program/netlink/netlink.h"
 
 #define MAX_DEPTH 8 /* of masters on masters; the kernel allows no more */
@@ -13,17 +14,14 @@
 static int add_link(const struct nlmsghdr *message, void *data)
 {
 	struct links *links = data;
-	struct net_link link, *items;
+	struct net_link link, *added;
 
 	if (!rtnetlink_read_link(message, &link) || links_by_index(links, link.index))
 		return MNL_CB_OK;
-	items = realloc(links->items, (links->count + 1) * sizeof(*items));
-	if (!items) {
-		errno = ENOMEM;
+	added = array_append(&links->items, &links->count, sizeof(*added));
+	if (!added)
 		return MNL_CB_ERROR;
-	}
-	links->items = items;
-	links->items[links->count++] = link;
+	*added = link;
 	return MNL_CB_OK;
 }
 

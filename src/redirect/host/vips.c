@@ -4,17 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool has(const struct vips *vips, const struct netprefix *vip)
-{
-	for (size_t i = 0; i < vips->count; i++)
-		if (vips->items[i].length == vip->length && netaddr_compare(&vips->items[i].addr, &vip->addr) == 0)
-			return true;
-	return false;
-}
-
 void vips_add(struct vips *vips, const struct netprefix *vip)
 {
-	if (has(vips, vip))
+	if (netprefix_is_in(vips->items, vips->count, vip))
 		return;
 	if (vips->count == VIPS_MAX)
 		vips->left_out++;

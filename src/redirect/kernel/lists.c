@@ -7,6 +7,8 @@
 
 #include <bpf/bpf.h>
 
+#include "common/array.h"
+
 static struct redirect_prefix key_of(enum redirect_list list, const struct netprefix *prefix)
 {
 	struct redirect_prefix key = {.length = REDIRECT_PREFIX_BITS(prefix->length), .list = list};
@@ -76,13 +78,9 @@ static int read_keys(const struct lists *lists, struct redirect_prefix **keys, s
 	*keys = NULL;
 	*count = 0;
 	while (bpf_map_get_next_key(lists->prefixes, last, &next) == 0) {
-		bool full = (*count & (*count - 1)) == 0; /* 0, or a power of two */
-		void *grown = full ? reallocarray(*keys, *count ? 2 * *count : 1, sizeof(next)) : *keys;
-
-		if (!grown)
+		last = array_append(keys, count, sizeof(next));
+		if (!last)
 			return -ENOMEM;
-		*keys = grown;
-		last = &(*keys)[(*count)++];
 		*last = next;
 	}
 	return errno == ENOENT ? 0 : -errno;

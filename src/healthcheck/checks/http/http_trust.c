@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/file/file.h"
 #include "program/log.h"
 
 /* Finds the files of the system's trust: those that libcurl was built with. */
@@ -64,26 +65,14 @@ static void refuse(struct http_trust *trust, const char *why)
 		log_error("%s", trust->error);
 }
 
-static void look(const struct http_trust *trust, struct stat *now)
-{
-	if (!trust->file || stat(trust->file, now) < 0)
-		*now = (struct stat){0};
-}
-
-static bool is_same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       memcmp(&a->st_mtim, &b->st_mtim, sizeof(a->st_mtim)) == 0 &&
-	       memcmp(&a->st_ctim, &b->st_ctim, sizeof(a->st_ctim)) == 0;
-}
-
 void http_trust_load(struct http_trust *trust)
 {
 	X509_STORE *store = X509_STORE_new();
 	const char *why;
 
 	/* Before the file is read: a change after that is seen as one. */
-	look(trust, &trust->seen);
+	if (trust->file)
+		file_look(trust->file, &trust->seen);
 	ERR_clear_error();
 	why = store ? fill(store, trust) : "out of memory";
 	if (why) {
@@ -106,8 +95,8 @@ static void on_changed(void *data)
 	struct http_trust *trust = data;
 	struct stat now;
 
-	look(trust, &now);
-	if (is_same_file(&now, &trust->seen))
+	file_look(trust->file, &now);
+	if (file_is_untouched(&now, &trust->seen))
 		return;
 	http_trust_load(trust);
 	if (!trust->error[0])
