@@ -27,33 +27,16 @@ static const struct command_option options[] = {
 	{0},
 };
 
-/* A page. The exporter has the newest one of each format, and clients have those that they are reading. */
-struct text {
-	unsigned owners;
-	char *bytes;
-	size_t size;
-	uint64_t made_us; /* as clock_now_us() */
-};
-
 struct exporter {
 	struct metrics metrics;
-	struct text *texts[OPENMETRICS_LEGACY + 1]; /* by format; NULL: not made yet */
 	uint64_t read_us;
 };
 
 /* What a client is reading. */
 struct page {
-	struct text *text;
-	size_t at;
+	char *text;
+	size_t size, at;
 };
-
-static void release(struct text *text)
-{
-	if (!text || --text->owners)
-		return;
-	free(text->bytes);
-	free(text);
-}
 
 static void refresh(struct exporter *exporter)
 {
@@ -70,35 +53,11 @@ static void refresh(struct exporter *exporter)
 	exporter->read_us = clock_now_us();
 }
 
-/* Makes the text of a format, unless the present one is of the last reading. */
-static bool update(struct exporter *exporter, enum openmetrics_format format)
-{
-	struct text *text = exporter->texts[format];
-
-	refresh(exporter);
-	if (text && text->made_us >= exporter->read_us)
-		return true;
-	text = calloc(1, sizeof(*text));
-	if (!text)
-		return false;
-	*text = (struct text){.owners = 1, .made_us = clock_now_us()};
-	text->bytes = metrics_format(&exporter->metrics, format, &text->size);
-	if (!text->bytes) {
-		free(text);
-		return false;
-	}
-	release(exporter->texts[format]);
-	exporter->texts[format] = text;
-	return true;
-}
-
 static bool begin(struct page *page, struct exporter *exporter, enum openmetrics_format format)
 {
-	if (!update(exporter, format))
-		return false;
-	page->text = exporter->texts[format];
-	page->text->owners++;
-	return true;
+	refresh(exporter);
+	page->text = metrics_format(&exporter->metrics, format, &page->size);
+	return page->text;
 }
 
 static bool begin_openmetrics(void *page, void *exporter)
@@ -114,18 +73,16 @@ static bool begin_legacy(void *page, void *exporter)
 static enum http_more write_piece(void *state, FILE *to)
 {
 	struct page *page = state;
-	size_t left = page->text->size - page->at, size = left < PIECE_SIZE ? left : PIECE_SIZE;
+	size_t left = page->size - page->at, size = left < PIECE_SIZE ? left : PIECE_SIZE;
 
-	fwrite(page->text->bytes + page->at, 1, size, to);
+	fwrite(page->text + page->at, 1, size, to);
 	page->at += size;
-	return page->at < page->text->size ? HTTP_MORE : HTTP_END;
+	return page->at < page->size ? HTTP_MORE : HTTP_END;
 }
 
 static void end(void *state)
 {
-	struct page *page = state;
-
-	release(page->text);
+	free(((struct page *)state)->text);
 }
 
 #define PAGE .state_size = sizeof(struct page), .write = write_piece, .end = end

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "redirect/host/tcp_counters.h"
 #include "redirect/loader.h"
 #include "redirect/metrics/metrics.h"
 
@@ -206,15 +205,6 @@ static void write_sockets(struct openmetrics *to, const struct metrics *metrics)
 	write_listeners(to, &metrics->sockets);
 }
 
-static void write_tcp(struct openmetrics *to)
-{
-	uint64_t values[TCP_COUNTER_COUNT];
-
-	tcp_counters_read(values);
-	for (int i = 0; i < TCP_COUNTER_COUNT; i++)
-		openmetrics_counter(to, tcp_counters[i].metric, tcp_counters[i].help, values[i]);
-}
-
 char *metrics_format(const struct metrics *metrics, enum openmetrics_format format, size_t *size)
 {
 	struct openmetrics to = {.format = format, .prefix = "glb_redirect_"};
@@ -227,7 +217,8 @@ char *metrics_format(const struct metrics *metrics, enum openmetrics_format form
 	openmetrics_info(&to, OPENMETRICS_LABELS({"version", GLB_VERSION}));
 	write_programs(&to, metrics);
 	write_sockets(&to, metrics);
-	write_tcp(&to);
+	for (int i = 0; i < TCP_COUNTER_COUNT; i++)
+		openmetrics_counter(&to, tcp_counters[i].metric, tcp_counters[i].help, metrics->tcp[i]);
 	openmetrics_end(&to);
 	if (fclose(to.to) == 0)
 		return text;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "common/array.h"
 #include "common/clock.h"
 #include "redirect/host/system.h"
 
@@ -15,7 +16,7 @@
 static int add_program(const char *interface, void *data)
 {
 	struct metrics *metrics = data;
-	struct attached *programs;
+	struct attached *program;
 	struct pins pins;
 	int error = pins_open(interface, &pins);
 
@@ -23,13 +24,11 @@ static int add_program(const char *interface, void *data)
 		return 0; /* it was detached meanwhile */
 	if (error)
 		return error;
-	programs = reallocarray(metrics->programs, metrics->program_count + 1, sizeof(*programs));
-	if (programs) {
-		metrics->programs = programs;
-		attached_read(interface, &pins, &programs[metrics->program_count++]);
-	}
+	program = array_append(&metrics->programs, &metrics->program_count, sizeof(*program));
+	if (program)
+		attached_read(interface, &pins, program);
 	pins_close(&pins);
-	return programs ? 0 : -ENOMEM;
+	return program ? 0 : -ENOMEM;
 }
 
 static void read_sockets(struct metrics *metrics)
@@ -48,19 +47,21 @@ static void read_sockets(struct metrics *metrics)
 		metrics->sockets_next_us = start + SOCKETS_INTERVAL_US;
 }
 
-int metrics_read(struct metrics *metrics)
-{
-	metrics->program_count = 0;
-	metrics->programs_error = system_can_read_maps() ? pins_for_each(add_program, metrics) : -EPERM;
-	metrics->readable = !metrics->programs_error;
-	metrics->followed = pins_has_follower();
-	read_sockets(metrics);
-	metrics->sockets_readable = !metrics->sockets.error;
-	return metrics->programs_error;
-}
-
 void metrics_free(struct metrics *metrics)
 {
 	free(metrics->programs);
 	metrics->programs = NULL;
+	metrics->program_count = 0;
+}
+
+int metrics_read(struct metrics *metrics)
+{
+	metrics_free(metrics);
+	metrics->programs_error = system_can_read_maps() ? pins_for_each(add_program, metrics) : -EPERM;
+	metrics->readable = !metrics->programs_error;
+	metrics->followed = pins_has_follower();
+	tcp_counters_read(metrics->tcp);
+	read_sockets(metrics);
+	metrics->sockets_readable = !metrics->sockets.error;
+	return metrics->programs_error;
 }

@@ -11,15 +11,17 @@
 
 #include "program/openmetrics.h"
 #include "redirect/kernel/attached.h"
+#include "redirect/host/tcp_counters.h"
 #include "redirect/metrics/senders.h"
 #include "redirect/metrics/sockets.h"
 
 struct metrics {
 	/* The programs on all interfaces, in order of name. programs_error: 0, or -errno: the pins cannot be read. */
 	struct attached *programs;
-	uint32_t program_count;
+	size_t program_count;
 	int programs_error;
 	bool readable, followed, sockets_readable;
+	uint64_t tcp[TCP_COUNTER_COUNT];
 	/* Reading a million sockets, or prefixes, takes about a second of CPU time, so the result is used for some
 	 * time. */
 	struct sockets sockets;
