@@ -12,7 +12,7 @@ enum { COMMANDS_CONFIG_FILE, COMMANDS_OPTIONS };
 #define COMMANDS_OPTION_LIST \
 	[COMMANDS_CONFIG_FILE] = {"config-file", "FILE", "the configuration (default: " INSTALLED_ANNOUNCE_CONF ")"}
 
-/* Those of a subcommand without others. */
+/* The options of a subcommand that has no others. */
 extern const struct command_option commands_options[];
 
 extern const struct command status_command, withdraw_command, announce_command, release_command;
