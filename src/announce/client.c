@@ -16,6 +16,7 @@
 #include "common/file/file_lock.h"
 #include "common/text.h"
 #include "program/installed.h"
+#include "program/member.h"
 
 #define POLL_MS 50
 
@@ -51,17 +52,10 @@ static char *read_status(const struct announce_conf *conf, struct faults *faults
 	return text;
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 static void print_vip(const json_t *vip)
 {
-	const char *state = text_of(vip, "state"), *wish = text_of(vip, "wish");
-	time_t since = (time_t)json_integer_value(json_object_get(vip, "since"));
+	const char *state = member_text(vip, "state"), *wish = member_text(vip, "wish");
+	time_t since = (time_t)member_number(vip, "since");
 	char when[48] = "", other[32] = "";
 	struct tm fields;
 
@@ -71,9 +65,9 @@ static void print_vip(const json_t *vip)
 		snprintf(other, sizeof(other), ", not decided yet");
 	else if (strcmp(state, wish) != 0)
 		snprintf(other, sizeof(other), ", should be %s", wish);
-	command_print(2, "%s%s: %s%s%s: %s", text_of(vip, "prefix"),
+	command_print(2, "%s%s: %s%s%s: %s", member_text(vip, "prefix"),
 		json_is_true(json_object_get(vip, "probe")) ? " (probe)" : "", state, when, other,
-		text_of(vip, "reason"));
+		member_text(vip, "reason"));
 }
 
 static void print_status(const json_t *status)
@@ -82,22 +76,21 @@ static void print_status(const json_t *status)
 	const json_t *driver = json_object_get(status, "driver"), *probe = json_object_get(status, "probe"), *vip;
 	size_t i;
 
-	command_print(2, "director: %s: %s", text_of(director, "state"), text_of(director, "reason"));
+	command_print(2, "director: %s: %s", member_text(director, "state"), member_text(director, "reason"));
 	if (json_is_object(operator)) {
-		struct operator_switch state = {
-			.since_s = (uint64_t)json_integer_value(json_object_get(operator, "since"))};
+		struct operator_switch state = {.since_s = (uint64_t)member_number(operator, "since")};
 		char line[300];
 
-		snprintf(state.by, sizeof(state.by), "%s", text_of(operator, "by"));
-		snprintf(state.reason, sizeof(state.reason), "%s", text_of(operator, "reason"));
+		snprintf(state.by, sizeof(state.by), "%s", member_text(operator, "by"));
+		snprintf(state.reason, sizeof(state.reason), "%s", member_text(operator, "reason"));
 		command_print(2, "operator: %s", operator_switch_text(&state, line));
 	}
 	if (json_is_object(probe))
-		command_print(2, "probe: %s: %s: %s", text_of(probe, "address"),
+		command_print(2, "probe: %s: %s: %s", member_text(probe, "address"),
 			json_is_true(json_object_get(probe, "proven")) ? "proven" : "not proven",
-			text_of(probe, "reason"));
-	if (*text_of(driver, "error"))
-		command_print(2, "driver: %s: %s", text_of(driver, "file"), text_of(driver, "error"));
+			member_text(probe, "reason"));
+	if (*member_text(driver, "error"))
+		command_print(2, "driver: %s: %s", member_text(driver, "file"), member_text(driver, "error"));
 	json_array_foreach(json_object_get(status, "vips"), i, vip) print_vip(vip);
 }
 
@@ -114,7 +107,7 @@ static size_t count_vips(const json_t *status, const char *state, size_t *in_sta
 		if (json_is_true(json_object_get(vip, "probe")))
 			continue;
 		count++;
-		*in_state += strcmp(text_of(vip, "state"), state) == 0;
+		*in_state += strcmp(member_text(vip, "state"), state) == 0;
 	}
 	return count;
 }
@@ -134,7 +127,7 @@ static int run_status(const struct command_args *args)
 	char *text = commands_read(args, &conf) ? read_status(&conf, &faults) : NULL;
 	json_t *status = text ? json_loads(text, 0, NULL) : NULL;
 	bool good = count_vips(status, "announced", &announced) && all_are(status, "announced") &&
-		    !*text_of(json_object_get(status, "driver"), "error");
+		    !*member_text(json_object_get(status, "driver"), "error");
 
 	if (text && !status)
 		command_error("%s: is not JSON; restart glb-announce", conf.status_file);

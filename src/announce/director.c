@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "program/member.h"
 
 enum {
 	PAGE = 32, /* binds of a reply: docs/reference/telemetry.md */
@@ -18,18 +19,6 @@ enum {
 	LONGEST_V4 = 24, /* larger prefixes are announced only if the configuration lists them */
 	LONGEST_V6 = 48,
 };
-
-static json_int_t number(const json_t *object, const char *key)
-{
-	return json_integer_value(json_object_get(object, key));
-}
-
-static const char *text(const json_t *object, const char *key)
-{
-	const char *value = json_string_value(json_object_get(object, key));
-
-	return value ? value : "";
-}
 
 __attribute__((format(printf, 3, 4))) static void answer(
 	struct director *director, enum answer answer, const char *format, ...)
@@ -122,14 +111,14 @@ static void explain_failing(struct director *director, const json_t *health)
 	const char *key;
 	json_t *reason;
 
-	answer(director, ANSWER_BAD, "glb-director is %s", text(health, "state"));
+	answer(director, ANSWER_BAD, "glb-director is %s", member_text(health, "state"));
 	json_object_foreach(json_object_get(health, "reasons"), key, reason)
 	{
-		if (strcmp(text(reason, "severity"), "failing") != 0)
+		if (strcmp(member_text(reason, "severity"), "failing") != 0)
 			continue;
 		telemetry_join_text(reason, "text");
-		answer(director, ANSWER_BAD, "glb-director is %s: %s: %s: %s", text(health, "state"),
-			text(reason, "cause"), text(reason, "object"), text(reason, "text"));
+		answer(director, ANSWER_BAD, "glb-director is %s: %s: %s: %s", member_text(health, "state"),
+			member_text(reason, "cause"), member_text(reason, "object"), member_text(reason, "text"));
 		return;
 	}
 }
@@ -138,7 +127,7 @@ static void explain_failing(struct director *director, const json_t *health)
 static bool ask_health(struct director *director)
 {
 	json_t *health = ask(director, "/glb/health");
-	const char *state = text(health, "state");
+	const char *state = member_text(health, "state");
 	bool good = strcmp(state, "ok") == 0 || strcmp(state, "degraded") == 0;
 
 	if (!health)
@@ -171,7 +160,7 @@ static bool add_binds(struct director *director, const json_t *page, uint32_t ta
 	json_object_foreach(binds, key, bind)
 	{
 		struct director_bind *item = &items[director->bind_count];
-		const char *whole = text(bind, "bind"); /* "ADDRESS PROTOCOL FROM-TO" */
+		const char *whole = member_text(bind, "bind"); /* "ADDRESS PROTOCOL FROM-TO" */
 		char address[NETPREFIX_TEXT_MAX];
 
 		snprintf(address, sizeof(address), "%.*s", (int)strcspn(whole, " "), whole);
@@ -195,8 +184,8 @@ static bool read_binds(struct director *director, json_int_t generation, uint32_
 		page = ask(director, command);
 		if (!page)
 			return false;
-		more = number(page, "truncated");
-		added = number(page, "generation") == generation && add_binds(director, page, table);
+		more = member_number(page, "truncated");
+		added = member_number(page, "generation") == generation && add_binds(director, page, table);
 		json_decref(page);
 		if (!added)
 			return false;
@@ -219,8 +208,8 @@ static bool add_tables(struct director *director, const json_t *list)
 	{
 		struct director_table *item = &tables[director->table_count++];
 
-		snprintf(item->name, sizeof(item->name), "%s", text(table, "name"));
-		item->good_backends = (uint32_t)number(table, "good_backends");
+		snprintf(item->name, sizeof(item->name), "%s", member_text(table, "name"));
+		item->good_backends = (uint32_t)member_number(table, "good_backends");
 	}
 	return true;
 }
@@ -240,9 +229,9 @@ static bool read_tables(struct director *director, json_int_t *generation)
 			snprintf(command, sizeof(command), "/glb/tables,,%u", first);
 		page = ask(director, command);
 		if (!first)
-			*generation = number(page, "generation");
-		more = number(page, "truncated");
-		added = page && number(page, "generation") == *generation &&
+			*generation = member_number(page, "generation");
+		more = member_number(page, "truncated");
+		added = page && member_number(page, "generation") == *generation &&
 			add_tables(director, json_object_get(page, "tables"));
 		json_decref(page);
 		if (!added)

@@ -13,14 +13,13 @@
 
 #include "common/file/file.h"
 #include "common/text.h"
+#include "program/member.h"
 
 #define FILE_MAX 65536
 
 static void take_text(const json_t *file, const char *key, char *to, size_t size)
 {
-	const char *text = json_string_value(json_object_get(file, key));
-
-	snprintf(to, size, "%s", text ? text : "");
+	snprintf(to, size, "%s", member_text(file, key));
 	text_mend(to);
 }
 
@@ -45,7 +44,7 @@ int operator_switch_read(const char *path, struct operator_switch *state, struct
 	*state = (struct operator_switch){.withdrawn = true};
 	take_text(file, "by", state->by, sizeof(state->by));
 	take_text(file, "reason", state->reason, sizeof(state->reason));
-	state->since_s = (uint64_t)json_integer_value(json_object_get(file, "since"));
+	state->since_s = (uint64_t)member_number(file, "since");
 	json_decref(file);
 	free(text);
 	return 0;

@@ -13,6 +13,7 @@
 #include "common/file/file.h"
 #include "common/text.h"
 #include "program/log.h"
+#include "program/member.h"
 
 static json_t *describe_vip(const struct daemon *daemon, const struct vip *vip, uint64_t now_ms)
 {
@@ -96,14 +97,12 @@ bool status_write(struct daemon *daemon)
 
 static bool says_withdrawn(const json_t *vip, const char *key)
 {
-	const char *text = json_string_value(json_object_get(vip, key));
-
-	return text && strcmp(text, vips_state_name(VIPS_WITHDRAWN)) == 0;
+	return strcmp(member_text(vip, key), vips_state_name(VIPS_WITHDRAWN)) == 0;
 }
 
 static uint64_t integer(const json_t *object, const char *key, uint64_t max)
 {
-	json_int_t value = json_integer_value(json_object_get(object, key));
+	json_int_t value = member_number(object, key);
 
 	if (value < 0)
 		return 0;
@@ -148,8 +147,7 @@ int status_read(const struct announce_conf *conf, struct vips *vips, struct faul
 	damaged = !vips->items || !json_is_array(json_object_get(status, "vips"));
 	json_array_foreach(json_object_get(status, "vips"), i, json)
 	{
-		const char *name = json_string_value(json_object_get(json, "prefix"));
-		bool read = name && netprefix_parse(name, &prefix, NULL);
+		bool read = netprefix_parse(member_text(json, "prefix"), &prefix, NULL);
 
 		damaged |= !read || vips->count == STATUS_MAX_VIPS;
 		if (!damaged && !vips_find(vips, &prefix))

@@ -9,6 +9,7 @@
 
 #include "common/text.h"
 #include "program/command.h"
+#include "program/member.h"
 
 #define MAX_PRINTED 8 /* findings of one check */
 #define MAX_VALUE   4096 /* bytes */
@@ -133,19 +134,12 @@ static enum findings_level worst_of(void)
 	return FINDINGS_OK;
 }
 
-static const char *text_of(const json_t *finding, const char *key)
-{
-	const char *text = json_string_value(json_object_get(finding, key));
-
-	return text ? text : "";
-}
-
 static void print_finding(const json_t *finding)
 {
-	const char *object = text_of(finding, "object"), *command = text_of(finding, "command");
+	const char *object = member_text(finding, "object"), *command = member_text(finding, "command");
 
-	command_print(6, "%-4s  %s: %s%s%s", text_of(finding, "level"), text_of(finding, "check"), object,
-		*object ? ": " : "", text_of(finding, "text"));
+	command_print(6, "%-4s  %s: %s%s%s", member_text(finding, "level"), member_text(finding, "check"), object,
+		*object ? ": " : "", member_text(finding, "text"));
 	if (*command)
 		printf("      run: %s\n", command);
 }
@@ -165,9 +159,9 @@ static void print_text(const char *subject)
 
 	json_array_foreach(findings.items, i, finding)
 	{
-		if (strcmp(check, text_of(finding, "check")) != 0) {
+		if (strcmp(check, member_text(finding, "check")) != 0) {
 			print_more(check, count);
-			check = text_of(finding, "check");
+			check = member_text(finding, "check");
 			count = 0;
 		}
 		if (++count <= MAX_PRINTED)

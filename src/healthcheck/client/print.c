@@ -7,23 +7,17 @@
 
 #include "common/text.h"
 #include "healthcheck/client/client.h"
-#include "program/command.h"
 #include "healthcheck/monitor/expiry.h"
 #include "healthcheck/publish/reload_hook.h"
+#include "program/command.h"
+#include "program/member.h"
 
 #define FIRST  38 /* columns of a row's first field */
 #define INDENT 8 /* of the text after "src", "dst" and "reload" */
 
-static const char *string(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 static uint64_t number(const json_t *object, const char *key)
 {
-	return (uint64_t)json_integer_value(json_object_get(object, key));
+	return (uint64_t)member_number(object, key);
 }
 
 static void print_row(const char *first, const char *verdict, const char *dst, const char *latency, const char *since)
@@ -77,14 +71,14 @@ static void print_check(const json_t *check)
 {
 	char name[256], latency[32], since[16];
 	uint64_t against = number(check, "against_verdict");
-	const char *result = string(check, "result");
+	const char *result = member_text(check, "result");
 
-	snprintf(name, sizeof(name), "  %s", string(check, "check"));
+	snprintf(name, sizeof(name), "  %s", member_text(check, "check"));
 	snprintf(latency, sizeof(latency), "%.1f ms", json_real_value(json_object_get(check, "latency_ms")));
 	format_since(number(check, "changed"), since);
-	print_row(name, string(check, "verdict"), "", latency, since);
+	print_row(name, member_text(check, "verdict"), "", latency, since);
 	if (strcmp(result, "passed") != 0 || against)
-		command_print(6, "    %s: %s%s", result, string(check, "reason"),
+		command_print(6, "    %s: %s%s", result, member_text(check, "reason"),
 			against ? " (this contradicts the verdict, which does not change yet)" : "");
 	print_age(check, result);
 	print_expiry(check);
@@ -94,7 +88,7 @@ static void print_check(const json_t *check)
 
 static bool is_inactive(const json_t *backend)
 {
-	return strcmp(string(backend, "state"), "inactive") == 0;
+	return strcmp(member_text(backend, "state"), "inactive") == 0;
 }
 
 static void print_backend(const json_t *backend)
@@ -104,8 +98,8 @@ static void print_backend(const json_t *backend)
 	char name[80];
 	size_t i;
 
-	snprintf(name, sizeof(name), "%s %s", string(backend, "ip"), string(backend, "state"));
-	print_row(name, is_inactive(backend) ? "unchecked" : string(backend, "verdict"),
+	snprintf(name, sizeof(name), "%s %s", member_text(backend, "ip"), member_text(backend, "state"));
+	print_row(name, is_inactive(backend) ? "unchecked" : member_text(backend, "verdict"),
 		healthy ? "healthy" : "unhealthy", "", "");
 	json_array_foreach(json_object_get(backend, "checks"), i, check) print_check(check);
 }
@@ -124,8 +118,8 @@ static void count_backends(const json_t *table, struct totals *totals)
 		if (is_inactive(backend))
 			continue;
 		totals->backends++;
-		totals->unhealthy += strcmp(string(backend, "verdict"), "unhealthy") == 0;
-		totals->unknown += strcmp(string(backend, "verdict"), "unknown") == 0;
+		totals->unhealthy += strcmp(member_text(backend, "verdict"), "unhealthy") == 0;
+		totals->unknown += strcmp(member_text(backend, "verdict"), "unknown") == 0;
 	}
 }
 
@@ -142,7 +136,7 @@ static void print_table(const json_t *table)
 		snprintf(panic, sizeof(panic), "; panic keeps %" PRIu64 " unhealthy backend%s in service", kept,
 			text_plural(kept));
 	puts("");
-	command_print(0, "table %s: %" PRIu64 " of %" PRIu64 " backend%s healthy%s", string(table, "name"),
+	command_print(0, "table %s: %" PRIu64 " of %" PRIu64 " backend%s healthy%s", member_text(table, "name"),
 		totals.backends - totals.unhealthy - totals.unknown, totals.backends, text_plural(totals.backends),
 		panic);
 	print_row("BACKEND, CHECKS", "VERDICT", "IN DST", "LATENCY", "SINCE");
@@ -168,13 +162,13 @@ static const struct part {
 static void print_part(const struct part *part, const json_t *object)
 {
 	uint64_t done = number(object, part->done), failed = number(object, part->failed);
-	const char *director = reload_hook_director_text(string(object, "director"));
+	const char *director = reload_hook_director_text(member_text(object, "director"));
 
 	command_print(INDENT, "%-7s %s: %s %" PRIu64 " time%s, %s %" PRIu64 " time%s%s%s", part->name,
-		string(object, part->subject), part->done_text, done, text_plural(done), part->failed_text, failed,
+		member_text(object, part->subject), part->done_text, done, text_plural(done), part->failed_text, failed,
 		text_plural(failed), *director ? "; " : "", director);
-	if (*string(object, "error"))
-		command_print(INDENT, "%*s%s", INDENT, "", string(object, "error"));
+	if (*member_text(object, "error"))
+		command_print(INDENT, "%*s%s", INDENT, "", member_text(object, "error"));
 }
 
 /* Returns an object of the part; NULL: there are no more. There are several files of trusted certificates. */
@@ -191,7 +185,7 @@ static bool has_error(const json_t *status, const struct part *part)
 	bool found = false;
 
 	for (size_t i = 0; (object = part_object(status, part, i)); i++)
-		found |= *string(object, "error") != '\0';
+		found |= *member_text(object, "error") != '\0';
 	return found;
 }
 
@@ -239,7 +233,7 @@ void client_print(const json_t *status)
 	const json_t *table, *object;
 	size_t i;
 
-	command_print(0, "glb-healthcheck %s: %s", string(status, "version"),
+	command_print(0, "glb-healthcheck %s: %s", member_text(status, "version"),
 		!problems   ? "out of memory"
 		: *problems ? problems + 2
 			    : "all backends healthy");

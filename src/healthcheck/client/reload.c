@@ -8,6 +8,7 @@
 #include "common/file/file_lock.h"
 #include "healthcheck/client/client.h"
 #include "program/command.h"
+#include "program/member.h"
 
 #define POLLS   240 /* of a quarter of a second each: a minute */
 #define POLL_NS 250000000L
@@ -29,21 +30,16 @@ static json_t *ask_src(const struct conf *conf)
 	return src;
 }
 
-static json_int_t signals_of(const json_t *src)
-{
-	return json_integer_value(json_object_get(src, "signals"));
-}
-
 /* Waits until the daemon has handled one more signal, and says what it thinks of src then. */
 static int await_result(const struct conf *conf, json_int_t before)
 {
 	for (int i = 0; i < POLLS; i++) {
 		json_t *src = ask_src(conf);
-		const char *error = json_string_value(json_object_get(src, "error"));
-		bool done = src && signals_of(src) > before;
+		const char *error = member_text(src, "error");
+		bool done = src && member_number(src, "signals") > before;
 		int code = COMMAND_OK;
 
-		if (done && error && *error)
+		if (done && *error)
 			code = command_error("src is refused, the last good table stays in use: %s", error);
 		json_decref(src);
 		if (!src)
@@ -58,7 +54,7 @@ static int await_result(const struct conf *conf, json_int_t before)
 int client_reload(const struct conf *conf)
 {
 	json_t *src = conf->listen.has_port && file_is_locked(conf->dst) ? ask_src(conf) : NULL;
-	json_int_t before = signals_of(src);
+	json_int_t before = member_number(src, "signals");
 	bool told = src;
 	pid_t pid;
 	int error = file_lock_signal(conf->dst, SIGHUP, &pid);

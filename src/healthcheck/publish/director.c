@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "program/child.h"
+#include "program/member.h"
 #include "program/output_of.h"
 #include "program/telemetry_socket.h"
 
@@ -59,13 +60,6 @@ bool director_of_unit(const char *unit, struct director_table *table)
 	return told;
 }
 
-static void copy_text(const json_t *object, const char *key, char *text, size_t size)
-{
-	const char *value = json_string_value(json_object_get(object, key));
-
-	snprintf(text, size, "%s", value ? value : "");
-}
-
 bool director_of_process(pid_t pid, struct director_table *table)
 {
 	struct telemetry_socket socket;
@@ -77,11 +71,11 @@ bool director_of_process(pid_t pid, struct director_table *table)
 		telemetry_socket_ask(&socket, "/glb/stats", &stats, &faults);
 	telemetry_socket_close(&socket);
 	faults_clear(&faults);
-	table->generation = (uint64_t)json_integer_value(json_object_get(stats, "generation"));
-	table->failures = (uint64_t)json_integer_value(json_object_get(stats, "reload_failures"));
-	copy_text(stats, "digest", table->digest, sizeof(table->digest));
-	copy_text(stats, "table_path", table->path, sizeof(table->path));
-	copy_text(stats, "last_error", table->error, sizeof(table->error));
+	table->generation = (uint64_t)member_number(stats, "generation");
+	table->failures = (uint64_t)member_number(stats, "reload_failures");
+	snprintf(table->digest, sizeof(table->digest), "%s", member_text(stats, "digest"));
+	snprintf(table->path, sizeof(table->path), "%s", member_text(stats, "table_path"));
+	snprintf(table->error, sizeof(table->error), "%s", member_text(stats, "last_error"));
 	json_decref(stats);
 	return table->digest[0];
 }

@@ -8,6 +8,7 @@
 #include "common/text.h"
 #include "redirect/check/check.h"
 #include "program/host/host.h"
+#include "program/member.h"
 #include "program/output_of.h"
 #include "redirect/check/ruleset.h"
 
@@ -53,9 +54,9 @@ static bool has_rules(const struct check *check)
 
 static bool is_in_chain(const json_t *rule, const json_t *chain)
 {
-	return strcmp(ruleset_text(rule, "family"), ruleset_text(chain, "family")) == 0 &&
-	       strcmp(ruleset_text(rule, "table"), ruleset_text(chain, "table")) == 0 &&
-	       strcmp(ruleset_text(rule, "chain"), ruleset_text(chain, "name")) == 0;
+	return strcmp(member_text(rule, "family"), member_text(chain, "family")) == 0 &&
+	       strcmp(member_text(rule, "table"), member_text(chain, "table")) == 0 &&
+	       strcmp(member_text(rule, "chain"), member_text(chain, "name")) == 0;
 }
 
 /* Returns whether the rule is for packets that connection tracking knows only, so not for those that open a
@@ -88,7 +89,7 @@ static bool drops(const struct check *check, const json_t *chain, const struct r
 		if (fit == RULESET_ALWAYS && (ruleset_uses(rule, "drop") || ruleset_uses(rule, "reject")))
 			return true;
 	}
-	return strcmp(ruleset_text(chain, "policy"), "drop") == 0;
+	return strcmp(member_text(chain, "policy"), "drop") == 0;
 }
 
 /* The ports of the services on the VIPs. SSH on all addresses is for operators. */
@@ -105,7 +106,7 @@ static void set_packets(const struct check *check, const struct netprefix *vip, 
 
 static bool receives(const json_t *chain)
 {
-	const char *hook = ruleset_text(chain, "hook");
+	const char *hook = member_text(chain, "hook");
 
 	return strcmp(hook, "input") == 0 || strcmp(hook, "prerouting") == 0;
 }
@@ -133,8 +134,8 @@ void check_firewall(void *subject)
 			set_packets(check, &check->vips.items[j], &packets);
 			if (ruleset_has_family(chain, packets.vip.addr.family) && drops(check, chain, &packets))
 				findings_add(&all_dropped, netprefix_format(&packets.vip, text),
-					ruleset_text(chain, "family"), ruleset_text(chain, "table"),
-					ruleset_text(chain, "name"), protocol_of(&packets.vip));
+					member_text(chain, "family"), member_text(chain, "table"),
+					member_text(chain, "name"), protocol_of(&packets.vip));
 		}
 	}
 	if (findings_none())
@@ -152,7 +153,7 @@ static bool is_before_tracking(const struct check *check, const json_t *rule)
 		const json_t *chain = ruleset_chain(object);
 
 		if (chain && is_in_chain(rule, chain))
-			return strcmp(ruleset_text(chain, "hook"), "prerouting") == 0 &&
+			return strcmp(member_text(chain, "hook"), "prerouting") == 0 &&
 			       json_integer_value(json_object_get(chain, "prio")) < RAW_PRIORITY;
 	}
 	return false;
@@ -211,7 +212,7 @@ static void report_tracking(const struct check *check, const struct netprefix *v
 	}
 	if (tracking)
 		findings_add(drops_invalid ? &tracked_and_dropped : &tracked, netprefix_format(vip, text),
-			protocol_of(vip), ruleset_text(tracking, "family"), ruleset_text(tracking, "table"));
+			protocol_of(vip), member_text(tracking, "family"), member_text(tracking, "table"));
 }
 
 void check_conntrack(void *subject)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "program/member.h"
 #include "program/output_of.h"
 #include "program/netlink/netlink.h"
 
@@ -66,16 +67,9 @@ const json_t *ruleset_rule(const json_t *object)
 	return json_object_get(object, "rule");
 }
 
-const char *ruleset_text(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 bool ruleset_has_family(const json_t *object, uint8_t family)
 {
-	const char *name = ruleset_text(object, "family");
+	const char *name = member_text(object, "family");
 
 	return strcmp(name, "inet") == 0 || strcmp(name, family == NETADDR_V4 ? "ip" : "ip6") == 0;
 }
@@ -126,7 +120,7 @@ static enum ruleset_fit address_fits(const json_t *right, const struct netprefix
 	struct netprefix range;
 	size_t i;
 
-	if (prefix && netaddr_parse(ruleset_text(prefix, "addr"), &range.addr)) {
+	if (prefix && netaddr_parse(member_text(prefix, "addr"), &range.addr)) {
 		range.length = (uint8_t)json_integer_value(json_object_get(prefix, "len"));
 		return range.length <= vip->length && netprefix_covers(&range, &vip->addr) ? RULESET_ALWAYS
 											   : RULESET_NEVER;
@@ -224,11 +218,11 @@ static enum ruleset_fit match_fits(const json_t *match, const struct ruleset_pac
 {
 	const json_t *left = json_object_get(match, "left"), *right = json_object_get(match, "right");
 	const json_t *payload = json_object_get(left, "payload"), *meta = json_object_get(left, "meta");
-	const char *field = ruleset_text(payload, "field");
-	bool differs = strcmp(ruleset_text(match, "op"), "!=") == 0;
+	const char *field = member_text(payload, "field");
+	bool differs = strcmp(member_text(match, "op"), "!=") == 0;
 	enum ruleset_fit fit = RULESET_SOMETIMES;
 
-	if (payload && !protocol_fits(ruleset_text(payload, "protocol"), &packets->vip))
+	if (payload && !protocol_fits(member_text(payload, "protocol"), &packets->vip))
 		return RULESET_NEVER;
 	if (strcmp(field, "daddr") == 0)
 		fit = address_fits(right, &packets->vip);
@@ -237,7 +231,7 @@ static enum ruleset_fit match_fits(const json_t *match, const struct ruleset_pac
 	else if (strcmp(field, "protocol") == 0 || strcmp(field, "nexthdr") == 0)
 		fit = meta_fits("l4proto", right, packets);
 	else if (meta)
-		fit = meta_fits(ruleset_text(meta, "key"), right, packets);
+		fit = meta_fits(member_text(meta, "key"), right, packets);
 	return differs ? invert(fit) : fit;
 }
 
@@ -254,7 +248,7 @@ enum ruleset_fit ruleset_fits(const json_t *rule, const struct ruleset_packets *
 
 		if (match)
 			fit = match_fits(match, packets);
-		else if (strcmp(ruleset_text(xt, "type"), "match") == 0 || json_object_get(expression, "limit"))
+		else if (strcmp(member_text(xt, "type"), "match") == 0 || json_object_get(expression, "limit"))
 			fit = RULESET_SOMETIMES;
 		worst = fit < worst ? fit : worst;
 	}
@@ -270,7 +264,7 @@ bool ruleset_compares(const json_t *rule, const char *field)
 	{
 		const json_t *left = json_object_get(json_object_get(expression, "match"), "left");
 
-		if (strcmp(ruleset_text(json_object_get(left, "payload"), "field"), field) == 0)
+		if (strcmp(member_text(json_object_get(left, "payload"), "field"), field) == 0)
 			return true;
 	}
 	return false;

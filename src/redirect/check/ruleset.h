@@ -24,9 +24,6 @@ int ruleset_read(json_t **objects, int *tables);
 const json_t *ruleset_chain(const json_t *object);
 const json_t *ruleset_rule(const json_t *object);
 
-/* Returns a text member, "" if there is none. */
-const char *ruleset_text(const json_t *object, const char *key);
-
 /* Returns whether packets of this family pass the tables of this chain or rule. */
 bool ruleset_has_family(const json_t *object, uint8_t family);
 
