@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compares the tables of errors in docs/reference/healthcheck.md with the code."""
+"""Compares the tables of results and errors in docs/reference/healthcheck.md with the code."""
 
 import errno
 import re
@@ -8,9 +8,11 @@ import pytest
 
 from support.tree import TREE
 
-PAGE = (TREE / "docs/reference/healthcheck.md").read_text().split("## Results of errors")[1].split("\n## ")[0]
+REFERENCE = (TREE / "docs/reference/healthcheck.md").read_text()
+PAGE = REFERENCE.split("## Results of errors")[1].split("\n## ")[0]
 CODE = (TREE / "src/healthcheck/checks/error_result.c").read_text()
-NAMES = dict(re.findall(r'X\((\w+), "(\w+)",', (TREE / "src/healthcheck/checks/check.h").read_text()))
+RESULTS = re.findall(r'X\((\w+), "(\w+)", "(.*)"\)', (TREE / "src/healthcheck/checks/check.h").read_text())
+NAMES = {symbol: name for symbol, name, _ in RESULTS}
 
 
 def documented(prefix):
@@ -40,3 +42,8 @@ def test_reference_lists_the_result_of_each_error(function, prefix):
 def test_errors_of_the_reference_exist():
     names = set(re.findall(r"`(E[A-Z0-9]+)`", PAGE))
     assert names <= set(errno.errorcode.values()) | {"ENOTSUP"} and len(names) > 20
+
+
+def test_reference_lists_every_result():
+    section = REFERENCE.split("## Results of a check")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \| (.*) \|$", section, flags=re.MULTILINE) == [(name, text) for _, name, text in RESULTS]

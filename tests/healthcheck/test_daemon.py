@@ -18,7 +18,7 @@ from daemon import PROGRAM, backend, table, wait_probes
 from lab.tools import wait_until
 from network import ELSEWHERE, PROXY
 from support.service_manager import ServiceManager
-from support.tree import CLI, TREE
+from support.tree import CLI
 
 OWN = nginx.OWN
 
@@ -540,19 +540,6 @@ def test_client_that_does_not_ask_for_openmetrics_gets_the_text_format_of_promet
     assert "# TYPE glb_healthcheck_writes_total counter\n" in body and "# EOF" not in body
     run = subprocess.run(["promtool", "check", "metrics"], input=body, capture_output=True, text=True)
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
-
-
-def test_reference_lists_every_metric_and_result(daemon):
-    text = (TREE / "docs/reference/healthcheck.md").read_text()
-    made = daemon(table(backend(PROXY, gue=peers.GUE))).start().wait_ready()
-    served = {line.split()[2].removeprefix("glb_healthcheck_") for line in made.get("/metrics", Accept="application/openmetrics-text")[2].splitlines()
-              if line.startswith("# TYPE")}
-    section = text.split("## GET /metrics")[1].split("## ")[0]
-    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
-    assert {name.removesuffix("_total") for row in rows for name in re.findall(r"`(\w+)`", row)} == served
-    results = re.findall(r'X\(\w+, "(\w+)", "(.*)"\)', (TREE / "src/healthcheck/checks/check.h").read_text())
-    section = text.split("## Results of a check")[1].split("## ")[0]
-    assert re.findall(r"^\| `(\w+)` \| (.*) \|$", section, flags=re.MULTILINE) == results
 
 
 def test_address_in_use(daemon, here):

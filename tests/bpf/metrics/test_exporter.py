@@ -83,23 +83,6 @@ def test_missing_tc_program_is_seen(proxy):
     assert metrics(proxy.namespace, proxy.glb_redirect)["tc_program_attached", "eth0"] == 0
 
 
-def test_every_metric_is_in_the_reference_and_no_other(proxy, tmp_path):
-    """With its type and its labels."""
-    conf = tmp_path / "redirect.conf"
-    conf.write_text('allow_from = ["192.0.2.0/24"];\n')
-    proxy("attach", "eth0", "--config-file", str(conf))
-    with proxy.namespace, socket.create_server(("10.10.10.10", 80)):
-        text = proxy.namespace.run(proxy.glb_redirect, "stats", "--openmetrics").stdout
-    exported = {}
-    for name, kind in re.findall(r"^# TYPE (\w+) (\w+)$", text, flags=re.MULTILINE):
-        (labels,) = {tuple(re.findall(r'(\w+)="', found)) for found in re.findall(rf"^{name}(?:{{(.*)}})? ", text, flags=re.MULTILINE)}
-        exported[name] = ("info" if name.endswith("_info") else kind, labels)
-    page = (TREE / "docs/reference/metrics.md").read_text().split("## Metrics of a proxy")[1]
-    documented = {name: (kind, tuple(re.findall(r"`(\w+)`", labels)))
-                  for name, kind, labels in re.findall(r"^\| `(\w+)` \| (\w+) \|([^|]*)\|", page, flags=re.MULTILINE)}
-    assert exported == documented
-
-
 def test_both_formats(proxy, exporting):
     proxy("attach", "eth0")
     exporter = exporting()
