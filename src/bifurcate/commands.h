@@ -3,13 +3,11 @@
 #ifndef GLB_BIFURCATE_COMMANDS_H
 #define GLB_BIFURCATE_COMMANDS_H
 
-#include <stdint.h>
-
 #include "common/faults.h"
 #include "program/command.h"
 
-/* Each command is defined in the file with its name, such as sync.c. */
-extern const struct command sync_command, show_command, clear_command, apply_command, status_command, undo_command;
+extern const struct command sync_command, show_command, clear_command; /* map_commands.c */
+extern const struct command apply_command, status_command, undo_command; /* vf/apply.c, and so on */
 
 /* Prints and clears all faults. Returns COMMAND_FAILED. */
 int commands_print_faults(struct faults *faults);

@@ -16,9 +16,7 @@
 
 #define LOCK VIP_MAP_PATH "_lock" /* bpffs allows no dots in names */
 
-enum {
-	LOCK_WAIT_MS = 2000,
-};
+#define LOCK_WAIT_MS 2000
 
 static const uint8_t present = 1; /* the value of each key */
 
@@ -127,30 +125,12 @@ static int lock(struct faults *faults)
 	return held;
 }
 
-static bool contains(const struct vips *vips, const struct bifurcate_prefix *key)
-{
-	uint32_t low = 0, high = vips->count;
-
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-		int order = vips_compare(&vips->items[middle], key);
-
-		if (order == 0)
-			return true;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
-}
-
 static int add_missing(int map, const struct vips *old, const struct vips *wanted, uint32_t *added, struct faults *faults)
 {
 	for (uint32_t i = 0; i < wanted->count; i++) {
 		int error;
 
-		if (contains(old, &wanted->items[i]))
+		if (vips_has(old, &wanted->items[i]))
 			continue;
 		error = bpf_map_update_elem(map, &wanted->items[i], &present, BPF_ANY);
 		if (error)
@@ -166,7 +146,7 @@ static int remove_obsolete(
 	for (uint32_t i = 0; i < old->count; i++) {
 		int error;
 
-		if (contains(wanted, &old->items[i]))
+		if (vips_has(wanted, &old->items[i]))
 			continue;
 		error = bpf_map_delete_elem(map, &old->items[i]);
 		if (error && error != -ENOENT)
@@ -181,7 +161,7 @@ static uint32_t count_missing(const struct vips *old, const struct vips *wanted)
 	uint32_t missing = 0;
 
 	for (uint32_t i = 0; i < wanted->count; i++)
-		missing += !contains(old, &wanted->items[i]);
+		missing += !vips_has(old, &wanted->items[i]);
 	return missing;
 }
 

@@ -44,6 +44,11 @@ int vips_compare(const void *one, const void *other)
 	return order ? order : (a->bits > b->bits) - (a->bits < b->bits);
 }
 
+bool vips_has(const struct vips *vips, const struct bifurcate_prefix *key)
+{
+	return vips->count && bsearch(key, vips->items, vips->count, sizeof(*key), vips_compare);
+}
+
 int vips_add(struct vips *vips, const struct bifurcate_prefix *prefix)
 {
 	/* The list grows to the next power of 2 whenever its length is one. */

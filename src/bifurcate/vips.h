@@ -32,6 +32,9 @@ int vips_add(struct vips *vips, const struct bifurcate_prefix *prefix);
 void vips_sort(struct vips *vips);
 void vips_free(struct vips *vips);
 
+/* Returns whether a sorted list has this key. */
+bool vips_has(const struct vips *vips, const struct bifurcate_prefix *key);
+
 /* Orders keys: <0, 0, >0. */
 int vips_compare(const void *one, const void *other);
 

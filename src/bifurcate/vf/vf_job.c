@@ -54,7 +54,7 @@ int vf_job_look(struct vf_job *job)
 	if (!error)
 		error = vf_record_read(&job->host, job->state.pf, &job->record, &job->faults);
 	if (!error && !*job->host.root && (job->conf.steering == VF_STEERING_RULES || job->record.made_rules))
-		error = vf_rules_read(&job->state, job->conf.vf, &job->faults);
+		error = vf_rules_read(&job->state, job->conf.vf, &job->faults) ? 0 : -EIO;
 	return error ? error : check_record(job);
 }
 

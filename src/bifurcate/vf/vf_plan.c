@@ -82,32 +82,29 @@ const struct vf_step *vf_plan_find(const struct vf_plan *plan, enum vf_property 
 	return found;
 }
 
-/* Adds an error if a process has the VF open, because it would lose its card. Returns 0 or -EBUSY. */
-static int refuse_used(const struct vf_user *user, const char *what, struct faults *faults)
+/* Adds an error if a process has the VF open, because it would lose its card. Returns whether none has. */
+static bool is_unused(const struct vf_user *user, const char *what, struct faults *faults)
 {
 	if (!user->pid)
-		return 0;
+		return true;
 	faults_error(faults, user->vf, "%s (pid %d) uses this VF, and %s would take it away: stop that program first",
 		user->name, (int)user->pid, what);
-	return -EBUSY;
+	return false;
 }
 
 /* Commands that remove all VFs of the PF. */
-static int plan_removal(
+static bool plan_removal(
 	const struct vf_state *state, bool force, const char *hint, struct vf_plan *plan, struct faults *faults)
 {
-	int error = refuse_used(&state->user, "removing the VFs", faults);
-
-	if (!error)
-		error = refuse_used(&state->other_user, "removing the VFs", faults);
-	if (error)
-		return error;
+	if (!is_unused(&state->user, "removing the VFs", faults) ||
+		!is_unused(&state->other_user, "removing the VFs", faults))
+		return false;
 	if (!force) {
 		faults_error(faults, state->pf, "it has %ld VF%s, %s", state->count, state->count == 1 ? "" : "s", hint);
-		return -EEXIST;
+		return false;
 	}
 	vf_plan_add(plan, VF_NUM_VFS, vf_plan_differs("%s", hint), "echo 0 > " DEVICE "sriov_numvfs", state->pf);
-	return 0;
+	return true;
 }
 
 unsigned vf_plan_count(const struct vf_conf *conf, const struct vf_state *state)
@@ -129,29 +126,27 @@ static bool must_remake(const struct vf_conf *conf, const struct vf_state *state
 	return strcmp(state->driver, VF_MLX5) == 0 && (*state->vf_driver || state->other_bound);
 }
 
-static int plan_vfs(
+static bool plan_vfs(
 	const struct vf_conf *conf, struct vf_state *state, bool force, struct vf_plan *plan, struct faults *faults)
 {
 	unsigned count = vf_plan_count(conf, state);
 	bool quiet = count == 1 || strcmp(state->driver, VF_MLX5) == 0, autoprobe = state->autoprobe;
 	char hint[256];
-	int error;
 
 	if ((long)count > state->total) {
 		faults_error(faults, state->pf,
 			"it can have %ld VFs, and the configuration needs %u: lower num_vfs and vf", state->total, count);
-		return -EINVAL;
+		return false;
 	}
 	if (!must_remake(conf, state))
-		return 0;
+		return true;
 	snprintf(hint, sizeof(hint),
 		state->count == (long)count
 			? "which switchdev mode does not allow: `apply --force` removes all VFs first, and makes them again"
 			: "and the configuration needs %u: write num_vfs = %ld; (and vf), or `apply --force` removes all VFs first",
 		count, state->count);
-	error = state->count ? plan_removal(state, force, hint, plan, faults) : 0;
-	if (error)
-		return error;
+	if (state->count && !plan_removal(state, force, hint, plan, faults))
+		return false;
 	if (state->eswitch == VF_ESWITCH_LEGACY && strcmp(state->driver, "ice") == 0 &&
 		conf->steering == VF_STEERING_RULES) {
 		vf_plan_add(plan, VF_ESWITCH, vf_plan_differs("legacy instead of switchdev"),
@@ -167,7 +162,7 @@ static int plan_vfs(
 		"echo %u > " DEVICE "sriov_numvfs", count, state->pf);
 	plan->steps[plan->count - 1].replan = true;
 	vf_state_predict(state, count, autoprobe);
-	return 0;
+	return true;
 }
 
 static const char *on_off(enum vf_switch value)
@@ -188,7 +183,7 @@ static void plan_switch(const struct vf_state *state, unsigned vf, enum vf_prope
 }
 
 /* Two functions of a card with one MAC: the card gives their packets to either. */
-static int refuse_mac(const struct vf_conf *conf, const struct vf_state *state, struct faults *faults)
+static bool is_mac_free(const struct vf_conf *conf, const struct vf_state *state, struct faults *faults)
 {
 	if (state->pf_has_mac)
 		faults_error(faults, "mac",
@@ -199,20 +194,19 @@ static int refuse_mac(const struct vf_conf *conf, const struct vf_state *state, 
 		faults_error(faults, "mac", MAC " is the MAC of VF %ld: choose another one, or write vf = %ld;",
 			MAC_OF(conf->mac), state->mac_vf, state->mac_vf);
 	else
-		return 0;
-	return -EEXIST;
+		return true;
+	return false;
 }
 
-static int plan_attributes(
+static bool plan_attributes(
 	const struct vf_conf *conf, const struct vf_state *state, struct vf_plan *plan, struct faults *faults)
 {
 	const struct vf_attributes *now = &state->attributes;
 	bool mac = !now->known || memcmp(now->mac, conf->mac, sizeof(conf->mac)) != 0;
 	bool vlan = now->known ? now->vlan != conf->vlan : conf->vlan != 0;
-	int error = mac || vlan ? refuse_used(&state->user, "a change of its MAC or VLAN", faults) : 0;
 
-	if (error)
-		return error;
+	if ((mac || vlan) && !is_unused(&state->user, "a change of its MAC or VLAN", faults))
+		return false;
 	if (mac)
 		vf_plan_add(plan, VF_MAC,
 			now->known ? vf_plan_differs(MAC " instead of " MAC, MAC_OF(now->mac), MAC_OF(conf->mac))
@@ -223,15 +217,16 @@ static int plan_attributes(
 			"ip link set dev %s vf %u vlan %u", state->interface, conf->vf, conf->vlan);
 	plan_switch(state, conf->vf, VF_SPOOF_CHECK, "spoofchk", conf->spoof_check, now->spoof_check, plan);
 	plan_switch(state, conf->vf, VF_TRUST, "trust", conf->trust, now->trust, plan);
-	return 0;
+	return true;
 }
 
-/* Adds an error if the kernel uses a VF that would get vfio-pci, or another MAC or VLAN. Returns 0 or -EBUSY. */
-static int refuse_interface(const struct vf_state *state, const struct vf_plan *plan, struct faults *faults)
+/* Adds an error if the kernel uses a VF that would get vfio-pci, or another MAC or VLAN. Returns whether it does
+ * not. */
+static bool is_interface_unused(const struct vf_state *state, const struct vf_plan *plan, struct faults *faults)
 {
 	if (strcmp(state->vf_driver, vf_state_wanted_driver(state)) == 0 && !vf_plan_find(plan, VF_MAC) &&
 		!vf_plan_find(plan, VF_VLAN))
-		return 0;
+		return true;
 	if (*state->vf_interface)
 		faults_error(faults, state->vf,
 			"its interface %s is up, so the kernel uses this VF: switch %s off, write another number in vf, or take it with `apply --force`",
@@ -240,8 +235,8 @@ static int refuse_interface(const struct vf_state *state, const struct vf_plan *
 		faults_error(faults, state->vf,
 			"its interface is in another network namespace, so maybe a container uses this VF: write another number in vf, or take it with `apply --force`");
 	else
-		return 0;
-	return -EBUSY;
+		return true;
+	return false;
 }
 
 /* mlx5_core reads the MAC of a VF only when it is bound. */
@@ -254,17 +249,15 @@ static bool must_bind_again(const struct vf_state *state, const struct vf_plan *
  * vfio-pci gets a device that names it; the VF's own driver gets it by a probe. While autoprobe is off, the kernel
  * gives a VF only to a driver that it names.
  */
-static int plan_driver(const struct vf_state *state, struct vf_plan *plan, struct faults *faults)
+static bool plan_driver(const struct vf_state *state, struct vf_plan *plan, struct faults *faults)
 {
 	const char *wanted = vf_state_wanted_driver(state), *now = *state->vf_driver ? state->vf_driver : "none";
 	bool named = strcmp(wanted, VF_VFIO) == 0 || !state->autoprobe;
-	int error;
 
 	if (strcmp(now, wanted) == 0 && !must_bind_again(state, plan))
-		return 0;
-	error = refuse_used(&state->user, "another driver", faults);
-	if (error)
-		return error;
+		return true;
+	if (!is_unused(&state->user, "another driver", faults))
+		return false;
 	if (named && strcmp(state->vf_override, wanted) != 0)
 		vf_plan_add(plan, VF_BINDING, vf_plan_differs("%s instead of %s", now, wanted),
 			"echo %s > " DEVICE "driver_override", wanted, state->vf);
@@ -273,38 +266,38 @@ static int plan_driver(const struct vf_state *state, struct vf_plan *plan, struc
 			"echo %s > " DEVICE "driver/unbind", state->vf, state->vf);
 	vf_plan_add(plan, VF_BINDING, vf_plan_differs("%s instead of %s", now, wanted),
 		"echo %s > /sys/bus/pci/drivers_probe", state->vf);
-	return 0;
+	return true;
 }
 
 /* VFIO needs the module, and an IOMMU or the consent to work without one. */
-static int plan_vfio(const struct vf_state *state, struct vf_plan *plan, struct faults *faults)
+static bool plan_vfio(const struct vf_state *state, struct vf_plan *plan, struct faults *faults)
 {
 	if (strcmp(vf_state_wanted_driver(state), VF_VFIO) != 0 || strcmp(state->vf_driver, VF_VFIO) == 0)
-		return 0;
+		return true;
 	if (!state->has_iommu && !state->unsafe_no_iommu) {
 		faults_error(faults, state->pf,
 			"it has no IOMMU group, so vfio-pci refuses its VFs: enable VT-d or AMD-Vi in the firmware, add intel_iommu=on iommu=pt (AMD: iommu=pt) to the command line of the kernel, and restart this host");
-		return -ENODEV;
+		return false;
 	}
 	if (!state->has_vfio)
 		vf_plan_add(plan, VF_BINDING, NULL, "modprobe " VF_VFIO);
-	return 0;
+	return true;
 }
 
 /* Rules of tc need switchdev mode, in which each VF has a representor. */
-static int plan_eswitch(const struct vf_conf *conf, struct vf_state *state, struct vf_plan *plan, struct faults *faults)
+static bool plan_eswitch(const struct vf_conf *conf, struct vf_state *state, struct vf_plan *plan, struct faults *faults)
 {
 	if (conf->steering != VF_STEERING_RULES || !vf_rules_has_tc(state))
-		return 0;
+		return true;
 	if (*state->eswitch_fault) {
 		faults_error(faults, NULL, "%s", state->eswitch_fault);
-		return -EIO;
+		return false;
 	}
 	if (state->eswitch == VF_ESWITCH_UNKNOWN) {
 		faults_error(faults, state->pf,
 			"`devlink dev eswitch show pci/%s` names no mode, so the card has no rules that reach a VF: install the firmware of the card, or use \"next-hop\"",
 			state->pf);
-		return -ENOTSUP;
+		return false;
 	}
 	if (state->eswitch == VF_ESWITCH_LEGACY) {
 		vf_plan_add(plan, VF_ESWITCH, vf_plan_differs("legacy instead of switchdev"),
@@ -314,63 +307,59 @@ static int plan_eswitch(const struct vf_conf *conf, struct vf_state *state, stru
 	if (!*state->representor && !vf_plan_find(plan, VF_ESWITCH) && !vf_plan_find(plan, VF_NUM_VFS)) {
 		faults_error(faults, state->pf,
 			"VF %u has no representor although the card is in switchdev mode: see dmesg", conf->vf);
-		return -ENODEV;
+		return false;
 	}
 	if (!*state->representor)
 		snprintf(state->representor, sizeof(state->representor), "REPRESENTOR");
-	return 0;
+	return true;
 }
 
-static int plan_all(const struct vf_conf *conf, struct vf_state *state, const struct vf_record *record, bool force,
+/* At once, and even if the card refuses the number of VFs: until then, the VFs that others make stay without a
+ * driver. */
+static void plan_autoprobe(struct vf_state *state, struct vf_plan *plan)
+{
+	vf_plan_add(plan, VF_NUM_VFS,
+		vf_plan_differs("the kernel binds no driver to new VFs, because an apply was ended before it was done"),
+		"echo 1 > " DEVICE "sriov_drivers_autoprobe", state->pf);
+	plan->steps[plan->count - 1].always = true;
+	state->autoprobe = true;
+}
+
+static bool plan_all(const struct vf_conf *conf, struct vf_state *state, const struct vf_record *record, bool force,
 	struct vf_plan *plan, struct faults *faults)
 {
 	bool autoprobe = record->exists ? record->autoprobe : state->autoprobe;
-	int error;
 
 	if (!state->up)
 		vf_plan_add(plan, VF_LINK, vf_plan_differs("%s is down, so the VF has no link", state->interface),
 			"ip link set dev %s up", state->interface);
-	error = refuse_mac(conf, state, faults);
-	if (!error)
-		error = plan_vfio(state, plan, faults);
-	if (!error)
-		error = plan_vfs(conf, state, force, plan, faults);
-	/* At once, and even if the card refuses the number of VFs: until then, the VFs that others make stay without a
-	 * driver. */
-	if (!error && autoprobe && !state->autoprobe) {
-		vf_plan_add(plan, VF_NUM_VFS,
-			vf_plan_differs(
-				"the kernel binds no driver to new VFs, because an apply was ended before it was done"),
-			"echo 1 > " DEVICE "sriov_drivers_autoprobe", state->pf);
-		plan->steps[plan->count - 1].always = true;
-		state->autoprobe = true;
-	}
-	if (!error)
-		error = plan_eswitch(conf, state, plan, faults);
-	if (!error)
-		error = plan_attributes(conf, state, plan, faults);
-	if (!error && !force && record->made_vfs != (unsigned)state->count)
-		error = refuse_interface(state, plan, faults);
-	if (!error)
-		error = plan_driver(state, plan, faults);
-	if (!error && conf->steering == VF_STEERING_RULES)
-		error = vf_rules_plan(conf, state, plan, faults);
-	else if (!error)
-		vf_rules_plan_removal(state, plan);
-	return error;
+	if (!is_mac_free(conf, state, faults) || !plan_vfio(state, plan, faults) ||
+		!plan_vfs(conf, state, force, plan, faults))
+		return false;
+	if (autoprobe && !state->autoprobe)
+		plan_autoprobe(state, plan);
+	if (!plan_eswitch(conf, state, plan, faults) || !plan_attributes(conf, state, plan, faults))
+		return false;
+	if (!force && record->made_vfs != (unsigned)state->count && !is_interface_unused(state, plan, faults))
+		return false;
+	if (!plan_driver(state, plan, faults))
+		return false;
+	if (conf->steering == VF_STEERING_RULES)
+		return vf_rules_plan(conf, state, plan, faults);
+	vf_rules_plan_removal(state, plan);
+	return true;
 }
 
 int vf_plan_apply(const struct vf_conf *conf, const struct vf_state *state, const struct vf_record *record, bool force,
 	struct vf_plan *plan, struct faults *faults)
 {
 	struct vf_state planned = *state;
-	int error;
 
 	*plan = (struct vf_plan){0};
-	error = plan_all(conf, &planned, record, force, plan, faults);
-	if (error)
-		vf_plan_free(plan);
-	return error;
+	if (plan_all(conf, &planned, record, force, plan, faults))
+		return 0;
+	vf_plan_free(plan);
+	return -EINVAL;
 }
 
 static void plan_override(const struct vf_state *state, const char *now, const char *wanted, struct vf_plan *plan)
@@ -410,7 +399,7 @@ int vf_plan_undo(const struct vf_state *state, const struct vf_record *record, b
 {
 	bool made = record->made_vfs || (force && !record->exists);
 	char hint[128] = "";
-	int error = 0;
+	bool possible = true;
 
 	*plan = (struct vf_plan){0};
 	if (record->made_vfs && state->count != (long)record->made_vfs)
@@ -420,17 +409,19 @@ int vf_plan_undo(const struct vf_state *state, const struct vf_record *record, b
 			"and a driver has a VF that is not the director's: `undo --force` removes all VFs");
 	vf_rules_plan_removal(state, plan);
 	if (made && state->count)
-		error = plan_removal(state, force || !*hint, hint, plan, faults);
+		possible = plan_removal(state, force || !*hint, hint, plan, faults);
 	else if (state->exists && record->exists) {
-		error = refuse_used(&state->user, "undo", faults);
-		if (!error)
+		possible = is_unused(&state->user, "undo", faults);
+		if (possible)
 			plan_return(state, record, plan);
 	}
-	if (!error && record->made_switchdev)
-		vf_plan_add(plan, VF_ESWITCH, NULL, "devlink dev eswitch set pci/%s mode legacy", state->pf);
-	if (!error && !state->autoprobe && record->exists && record->autoprobe)
-		vf_plan_add(plan, VF_NUM_VFS, NULL, "echo 1 > " DEVICE "sriov_drivers_autoprobe", state->pf);
-	if (error)
+	if (!possible) {
 		vf_plan_free(plan);
-	return error;
+		return -EINVAL;
+	}
+	if (record->made_switchdev)
+		vf_plan_add(plan, VF_ESWITCH, NULL, "devlink dev eswitch set pci/%s mode legacy", state->pf);
+	if (!state->autoprobe && record->exists && record->autoprobe)
+		vf_plan_add(plan, VF_NUM_VFS, NULL, "echo 1 > " DEVICE "sriov_drivers_autoprobe", state->pf);
+	return 0;
 }

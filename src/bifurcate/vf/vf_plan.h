@@ -43,7 +43,7 @@ struct vf_plan {
 };
 
 /*
- * Plans `apply`. force: VFs may be removed that are in the way. Returns 0; or -errno with errors in faults, which say
+ * Plans `apply`. force: VFs may be removed that are in the way. Returns 0; or -EINVAL with errors in faults, which say
  * why nothing can be done and what to do, and the plan is empty.
  */
 int vf_plan_apply(const struct vf_conf *conf, const struct vf_state *state, const struct vf_record *record, bool force,

@@ -17,21 +17,21 @@
 #include "common/faults.h"
 #include "common/netaddr.h"
 
-/* Fills state->rules, which vf_rules_free() frees. Asks ethtool or tc. Returns 0, or -errno with an error in faults. */
-int vf_rules_read(struct vf_state *state, unsigned vf, struct faults *faults);
+/* Fills state->rules, which vf_rules_free() frees. Asks ethtool or tc. Returns false, with an error in faults,
+ * if that fails. */
+bool vf_rules_read(struct vf_state *state, unsigned vf, struct faults *faults);
 void vf_rules_free(struct vf_rules *rules);
 
 /*
- * Adds the commands for what differs from conf->vips. Returns 0, maybe with warnings; or -errno with an error in
+ * Adds the commands for what differs from conf->vips. Returns true, maybe with warnings; or false with an error in
  * faults: the driver has no rules that reach a VF, or the VIPs do not fit into them.
  */
-int vf_rules_plan(const struct vf_conf *conf, const struct vf_state *state, struct vf_plan *plan, struct faults *faults);
+bool vf_rules_plan(const struct vf_conf *conf, const struct vf_state *state, struct vf_plan *plan, struct faults *faults);
 
 /* Adds the commands that remove our rules. */
 void vf_rules_plan_removal(const struct vf_state *state, struct vf_plan *plan);
 
-/* Returns whether the driver has such rules: those of ethtool; those of tc. */
-bool vf_rules_has_ntuple(const struct vf_state *state);
+/* Returns whether the driver has rules of tc. */
 bool vf_rules_has_tc(const struct vf_state *state);
 
 /* The numbers of our filters among those of tc. mlx5 has 16 priorities. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The subcommands sync, show and clear, which fill and print the map of VIPs. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -53,4 +54,61 @@ const struct command sync_command = {
 	.summary = "Make the map hold exactly the addresses and prefixes of a table's binds (default: " INSTALLED_TABLE
 		   ")",
 	.options = COMMAND_NO_OPTIONS,
+};
+
+static int show(const struct command_args *args)
+{
+	struct faults faults = {0};
+	int map = vip_map_open(false, &faults), error;
+	char text[NETPREFIX_TEXT_MAX];
+	struct vips vips;
+
+	(void)args;
+	if (map < 0)
+		return commands_print_faults(&faults);
+	error = vip_map_read(map, &vips, &faults);
+	close(map);
+	if (error)
+		return commands_print_faults(&faults);
+	for (uint32_t i = 0; i < vips.count; i++) {
+		struct netprefix vip = vips_prefix(&vips.items[i]);
+
+		puts(netprefix_format(&vip, text));
+	}
+	if (vips.count == 0)
+		command_note("the map has no VIP, so the kernel receives all packets");
+	vips_free(&vips);
+	return COMMAND_OK;
+}
+
+const struct command show_command = {
+	.name = "show",
+	.run = show,
+	.summary = "Print the VIPs in the map, one in each line",
+	.options = options,
+};
+
+static int clear(const struct command_args *args)
+{
+	const struct vips none = {0};
+	struct faults faults = {0};
+	int map = vip_map_open(false, &faults), error;
+	struct vip_map_change change;
+
+	(void)args;
+	if (map < 0)
+		return commands_print_faults(&faults);
+	error = vip_map_set(map, &none, &change, &faults);
+	close(map);
+	if (error)
+		return commands_print_faults(&faults);
+	printf("%u VIP%s removed: the kernel receives all packets\n", change.removed, text_plural(change.removed));
+	return COMMAND_OK;
+}
+
+const struct command clear_command = {
+	.name = "clear",
+	.run = clear,
+	.summary = "Remove all VIPs from the map, so that the kernel receives all packets",
+	.options = options,
 };
