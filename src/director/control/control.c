@@ -2,12 +2,12 @@
 #include "director/control/control.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -41,14 +41,74 @@
 #define RESOLVE_MS      2000
 #define RESOLVE_STEP_US 10000
 
+/* Requests for a reload: telemetry threads make them and wait, and the control thread serves them. */
+struct requests {
+	int fd; /* eventfd, readable when there are requests */
+	pthread_mutex_t lock; /* protects the members below */
+	pthread_cond_t completion;
+	uint64_t requested; /* number of requests */
+	bool force; /* one of the requests that wait wants any valid table */
+	uint64_t completed; /* the outcome is valid for the requests up to this number */
+	struct control_outcome outcome;
+};
+
 struct control {
 	struct director *director;
 	pthread_t thread;
 	int epoll, signals, timer, stop_timer;
-	struct reload_requests requests;
+	struct requests requests;
 	struct announced announced;
 	uint64_t watchdog_us, tick_us;
 };
+
+/* Returns 0, or an errno. */
+static int requests_open(struct requests *requests)
+{
+	pthread_condattr_t attributes;
+
+	pthread_mutex_init(&requests->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&requests->completion, &attributes);
+	pthread_condattr_destroy(&attributes);
+	requests->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return requests->fd < 0 ? errno : 0;
+}
+
+/* Takes all requests. Returns the number of the last one, or 0 if there are none. *force: one of them has it. */
+static uint64_t requests_take(struct requests *requests, bool *force)
+{
+	uint64_t count, number;
+
+	if (read(requests->fd, &count, sizeof(count)) < 0)
+		return 0;
+	pthread_mutex_lock(&requests->lock);
+	number = requests->requested;
+	*force = requests->force;
+	requests->force = false;
+	pthread_mutex_unlock(&requests->lock);
+	return number;
+}
+
+/* Reports the outcome of a reload to all that made a request up to this number. */
+static void requests_complete(struct requests *requests, uint64_t number, const struct reload *reload)
+{
+	pthread_mutex_lock(&requests->lock);
+	requests->outcome.generation = reload->shared->live->generation;
+	requests->outcome.digest = reload->shared->live->routes->digest;
+	memcpy(requests->outcome.error, reload->last_error, sizeof(requests->outcome.error));
+	requests->completed = number;
+	pthread_cond_broadcast(&requests->completion);
+	pthread_mutex_unlock(&requests->lock);
+}
+
+/* Wakes all that wait, because the director is stopping. */
+static void requests_wake(struct requests *requests)
+{
+	pthread_mutex_lock(&requests->lock);
+	pthread_cond_broadcast(&requests->completion);
+	pthread_mutex_unlock(&requests->lock);
+}
 
 static sigset_t handled_signals(void)
 {
@@ -225,17 +285,35 @@ static void take_signal(struct control *control)
 static void take_requests(struct control *control)
 {
 	bool force = false;
-	uint64_t number = reload_requests_take(&control->requests, &force);
+	uint64_t number = requests_take(&control->requests, &force);
 
 	if (!number)
 		return;
 	reload(control, force);
-	reload_requests_complete(&control->requests, number, &control->director->reload);
+	requests_complete(&control->requests, number, &control->director->reload);
 }
 
 bool control_reload(struct control *control, bool force, unsigned timeout_ms, struct control_outcome *outcome)
 {
-	return reload_requests_wait(&control->requests, &control->director->shared, force, timeout_ms, outcome);
+	struct timespec until = clock_timespec(clock_now_us() + timeout_ms * UINT64_C(1000));
+	struct requests *requests = &control->requests;
+	uint64_t one = 1, ticket;
+	bool done;
+	int error = 0;
+
+	pthread_mutex_lock(&requests->lock);
+	ticket = ++requests->requested;
+	if (write(requests->fd, &one, sizeof(one)) < 0)
+		error = errno;
+	else
+		requests->force |= force;
+	while (!error && requests->completed < ticket && !worker_shared_stopping(&control->director->shared))
+		error = pthread_cond_timedwait(&requests->completion, &requests->lock, &until);
+	done = requests->completed >= ticket;
+	if (done)
+		*outcome = requests->outcome;
+	pthread_mutex_unlock(&requests->lock);
+	return done;
 }
 
 /* Evaluates the health after an event that may have changed it, unless the next tick is soon enough because there are
@@ -297,7 +375,7 @@ static void *control_run(void *argument)
 			evaluate_soon(control);
 		recover_ports(control);
 	}
-	reload_requests_wake(&control->requests);
+	requests_wake(&control->requests);
 	return NULL;
 }
 
@@ -327,12 +405,11 @@ static bool watch(struct control *control, int fd)
 
 void control_free(struct control *control)
 {
-	int fds[] = {control->epoll, control->signals, control->timer, control->stop_timer};
+	int fds[] = {control->epoll, control->signals, control->timer, control->stop_timer, control->requests.fd};
 
 	for (unsigned i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	reload_requests_close(&control->requests);
 	live_next_hops_close(control->director);
 	free(control);
 }
@@ -350,7 +427,7 @@ static int open_all(struct control *control)
 	control->timer = open_timer(control->tick_us);
 	director->health.stale_ms = STALE_TICKS * control->tick_us / 1000;
 	control->stop_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	error = reload_requests_open(&control->requests);
+	error = requests_open(&control->requests);
 	if (error)
 		return error;
 	return watch(control, port_recovery_descriptor(director)) && watch(control, control->signals) &&

@@ -9,10 +9,14 @@
 #include <sched.h>
 #include <stdint.h>
 
-#include "director/control/reload_requests.h"
 #include "director/director.h"
 
 struct control;
+
+struct control_outcome {
+	uint64_t generation, digest; /* of the table in use after the reload */
+	char error[RELOAD_ERROR_SIZE]; /* why the reload failed; "": it succeeded */
+};
 
 /* Blocks the signals that the control thread handles, and ignores SIGPIPE. Called before any other thread exists. */
 void control_block_signals(void);
