@@ -49,11 +49,7 @@ bool isa_keeps_frequency(enum isa isa)
 	return isa != ISA_AVX512 || has_later_avx512();
 }
 
-enum isa isa_choose(unsigned max_bits)
+enum isa isa_widest(void)
 {
-	if (max_bits >= 512 && isa_usable(ISA_AVX512))
-		return ISA_AVX512;
-	if (max_bits >= 256 && isa_usable(ISA_AVX2))
-		return ISA_AVX2;
-	return ISA_PLAIN;
+	return cpu_has(ISA_AVX512) ? ISA_AVX512 : cpu_has(ISA_AVX2) ? ISA_AVX2 : ISA_PLAIN;
 }

@@ -29,8 +29,8 @@ bool isa_usable(enum isa isa);
  */
 bool isa_keeps_frequency(enum isa isa);
 
-/* The widest usable ISA with vectors of at most `max_bits` bits. ISA_PLAIN counts as 0 bits. */
-enum isa isa_choose(unsigned max_bits);
+/* The usable ISA with the widest vectors. */
+enum isa isa_widest(void);
 
 /* In a source that is compiled for each ISA: the name of this variant, such as lanes_avx512. */
 #if defined(__AVX512F__)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs a capture through pipeline_run() in bursts, exactly as a worker lcore of the director does. */
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -215,7 +214,7 @@ static enum isa choose_isa(enum conf_isa wanted)
 {
 	enum isa isa = wanted == CONF_ISA_AUTO ? ISA_PLAIN : (enum isa)(wanted - CONF_ISA_SCALAR);
 
-	return wanted != CONF_ISA_AUTO && isa_usable(isa) ? isa : isa_choose(UINT_MAX);
+	return wanted != CONF_ISA_AUTO && isa_usable(isa) ? isa : isa_widest();
 }
 
 /* Opens all files. Returns COMMAND_OK, or the exit code after an error message. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "table/rows/table_rows_isa.h"
 
-#include <limits.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -49,7 +48,7 @@ static enum isa chosen;
 
 static void choose(void)
 {
-	for (enum isa isa = isa_choose(UINT_MAX); isa > ISA_PLAIN; isa--)
+	for (enum isa isa = isa_widest(); isa > ISA_PLAIN; isa--)
 		if (isa_usable(isa) && table_rows_same_as_plain(table_rows_by_isa[isa], table_scores_by_isa[isa])) {
 			chosen = isa;
 			return;
