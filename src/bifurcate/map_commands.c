@@ -85,7 +85,7 @@ const struct command show_command = {
 	.name = "show",
 	.run = show,
 	.summary = "Print the VIPs in the map, one in each line",
-	.options = options,
+	.options = COMMAND_NO_OPTIONS,
 };
 
 static int clear(const struct command_args *args)
@@ -110,5 +110,5 @@ const struct command clear_command = {
 	.name = "clear",
 	.run = clear,
 	.summary = "Remove all VIPs from the map, so that the kernel receives all packets",
-	.options = options,
+	.options = COMMAND_NO_OPTIONS,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/cli.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,8 @@
 #include "cli/progress.h"
 #include "common/text.h"
 #include "program/installed.h"
+#include "table/file/json/table_json.h"
+#include "table/file/table_document.h"
 #include "table/file/table_load.h"
 
 int cli_print_faults(struct faults *faults, enum faults_kinds kinds)
@@ -43,6 +44,20 @@ bool cli_load_table(const char *path, struct table_set *set, uint32_t *version)
 	else
 		cli_print_faults(&faults, FAULTS_ERRORS);
 	return loaded;
+}
+
+void cli_read_document(const char *path, struct table_document *document)
+{
+	struct faults ignored = {.file = path};
+	char *text;
+	size_t size;
+
+	*document = (struct table_document){0};
+	if (table_load_version(path) == 0 && table_load_text(path, &text, &size, &ignored) == 0) {
+		table_json_parse_document(text, size, document, &ignored);
+		free(text);
+	}
+	faults_clear(&ignored);
 }
 
 bool cli_load_routes(const char *path, struct routes **routes, uint32_t *version)

@@ -47,6 +47,11 @@ bool cli_load_table(const char *path, struct table_set *set, uint32_t *version);
 bool cli_load_routes(const char *path, struct routes **routes, uint32_t *version);
 bool cli_load_conf(const char *path, struct conf *conf);
 
+struct table_document;
+
+/* Reads a table that could be loaded with its health checks. The document stays empty if the table is binary. */
+void cli_read_document(const char *path, struct table_document *document);
+
 /* Run build-config and reload for other subcommands, such as edit. They print no warnings about the JSON table,
  * and return the exit code. */
 int cli_build_config(const char *from, const char *to);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/alloc.h"
 #include "cli/replay/capture.h"
 #include "cli/cli.h"
 #include "cli/flow_text.h"
@@ -167,9 +168,7 @@ static int decode_run(const struct command_args *args)
 
 	if (args->options[PORT] && !text_number(args->options[PORT], 1, UINT16_MAX, &port))
 		return command_usage("decode: --port: '%s' is not a number from 1 to 65535", args->options[PORT]);
-	decode = calloc(1, sizeof(*decode));
-	if (!decode)
-		return command_error("out of memory");
+	decode = alloc_zeroed(1, sizeof(*decode));
 	decode->path = args->operands[0];
 	decode->port = (uint16_t)port;
 	decode->json = args->options[JSON];

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/alloc.h"
 #include "common/byteorder.h"
 #include "common/siphash.h"
 #include "common/utc.h"
@@ -62,18 +63,17 @@ void explainer_free(struct explainer *explainer)
 	explainer->matches = NULL;
 }
 
-/* Returns the matchings of a table; NULL: it has none, or out of memory. */
+/* Returns the matchings of a table; NULL: it has none. */
 static const struct table_matches *matches_of(struct explainer *explainer, uint32_t table)
 {
-	if (!table_is_matched(&explainer->set->tables[table]))
+	const struct table *of = &explainer->set->tables[table];
+
+	if (!table_is_matched(of))
 		return NULL;
 	if (!explainer->matches)
-		explainer->matches = calloc(explainer->set->count, sizeof(*explainer->matches));
-	if (!explainer->matches)
-		return NULL;
-	if (!explainer->matches[table].states[0] &&
-		table_matches_find(&explainer->set->tables[table], &explainer->matches[table]))
-		return NULL;
+		explainer->matches = alloc_zeroed(explainer->set->count, sizeof(*explainer->matches));
+	if (!explainer->matches[table].states[0] && table_matches_find(of, &explainer->matches[table]))
+		alloc_failed();
 	return &explainer->matches[table];
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/telemetry.h"
 
-#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/alloc.h"
 #include "cli/cli.h"
 #include "cli/explain.h"
 #include "cli/live/live.h"
@@ -264,9 +265,7 @@ static int lookup_run(const struct command_args *args)
 		return code;
 	if (args->options[LIVE])
 		return run_live(args);
-	lookup = calloc(1, sizeof(*lookup));
-	if (!lookup)
-		return command_error("out of memory");
+	lookup = alloc_zeroed(1, sizeof(*lookup));
 	code = parse(args, lookup);
 	if (code == COMMAND_OK && (!cli_load_conf(cli_conf_path(args->options[CONFIG]), &lookup->conf) ||
 					  !cli_load_routes(args->operands[0], &lookup->routes, &version)))

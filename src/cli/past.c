@@ -4,20 +4,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/alloc.h"
 #include "common/utc.h"
 
-int past_compare_backends(const void *a, const void *b)
+static int compare_backends(const void *a, const void *b)
 {
 	const struct table_past_backend *one = a, *other = b;
 
 	return netaddr_compare(&one->addr, &other->addr);
 }
 
-bool past_of_table(const struct table *table, bool healthy_only, struct table_past *state)
+void past_of_table(const struct table *table, bool healthy_only, struct table_past *state)
 {
-	*state = (struct table_past){.balance = table->balance};
-	state->backends = calloc(table->backend_count + 1, sizeof(*state->backends));
-	for (uint32_t i = 0; i < table->backend_count && state->backends; i++) {
+	*state = (struct table_past){
+		.balance = table->balance,
+		.backends = alloc_zeroed(table->backend_count, sizeof(*state->backends)),
+	};
+	for (uint32_t i = 0; i < table->backend_count; i++) {
 		const struct table_backend *backend = &table->backends[i];
 
 		if ((backend->state == TABLE_ACTIVE || backend->state == TABLE_FILLING) &&
@@ -25,9 +28,21 @@ bool past_of_table(const struct table *table, bool healthy_only, struct table_pa
 			state->backends[state->backend_count++] =
 				(struct table_past_backend){backend->addr, (uint16_t)table_backend_weight(backend)};
 	}
-	if (state->backends)
-		qsort(state->backends, state->backend_count, sizeof(*state->backends), past_compare_backends);
-	return state->backends;
+	qsort(state->backends, state->backend_count, sizeof(*state->backends), compare_backends);
+}
+
+bool past_is_same(const struct table_past *sorted, const struct table_past *other)
+{
+	if (sorted->balance != other->balance || sorted->backend_count != other->backend_count)
+		return false;
+	for (uint32_t i = 0; i < other->backend_count; i++) {
+		const struct table_past_backend *found = bsearch(&other->backends[i], sorted->backends,
+			sorted->backend_count, sizeof(*sorted->backends), compare_backends);
+
+		if (!found || found->weight != other->backends[i].weight)
+			return false;
+	}
+	return true;
 }
 
 char *past_text(const struct table_past *state)
@@ -37,7 +52,7 @@ char *past_text(const struct table_past *state)
 	FILE *to = open_memstream(&text, &size);
 
 	if (!to)
-		return NULL;
+		alloc_failed();
 	fprintf(to, "{ \"time\": \"%s\", ", utc_format(state->time, time_text));
 	if (state->balance)
 		fprintf(to, "\"balance\": %g, ", state->balance / 1000.0);
@@ -51,8 +66,7 @@ char *past_text(const struct table_past *state)
 		fprintf(to, " }");
 	}
 	fprintf(to, "] }");
-	if (fclose(to) == 0)
-		return text;
-	free(text);
-	return NULL;
+	if (fclose(to) != 0)
+		alloc_failed();
+	return text;
 }

@@ -5,14 +5,14 @@
 
 #include "table/table.h"
 
-/* Orders struct table_past_backend by address, for qsort() and bsearch(). */
-int past_compare_backends(const void *a, const void *b);
-
 /* Makes the present state of a table, sorted by address and without a time: its active and filling backends, all or
- * those that are healthy. False: out of memory. The caller frees state->backends in either case. */
-bool past_of_table(const struct table *table, bool healthy_only, struct table_past *state);
+ * those that are healthy. The caller frees state->backends. */
+void past_of_table(const struct table *table, bool healthy_only, struct table_past *state);
 
-/* Returns the state as JSON text, which the caller frees. NULL: out of memory. */
+/* Returns whether both states are the same, except for their times. The second one may have any order. */
+bool past_is_same(const struct table_past *sorted, const struct table_past *other);
+
+/* Returns the state as JSON text, which the caller frees. */
 char *past_text(const struct table_past *state);
 
 #endif

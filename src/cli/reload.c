@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/telemetry.h"
 
-#include <inttypes.h>
-
 enum { JSON = TELEMETRY_OPTIONS, FORCE };
 
 static const struct command_option options[] = {

@@ -3,15 +3,15 @@
 
 #include <stdlib.h>
 
-bool shares_count_rows(struct shares *shares, const struct table *table)
+#include "cli/alloc.h"
+
+void shares_count_rows(struct shares *shares, const struct table *table)
 {
 	unsigned hops = table->row_hops, weight = 0;
 	double most = 0, sum = 0;
 
 	*shares = (struct shares){.row_hops = hops};
-	shares->counts = calloc((size_t)table->backend_count * hops + 1, sizeof(*shares->counts));
-	if (!shares->counts)
-		return false;
+	shares->counts = alloc_zeroed((size_t)table->backend_count * hops, sizeof(*shares->counts));
 	for (uint32_t row = 0; row < TABLE_ROWS; row++) {
 		const uint16_t *backends = table->rows + (size_t)row * hops;
 
@@ -33,7 +33,6 @@ bool shares_count_rows(struct shares *shares, const struct table *table)
 		most = rows / own > most ? rows / own : most;
 	}
 	shares->imbalance = most * sum / TABLE_ROWS;
-	return true;
 }
 
 void shares_free(struct shares *shares)

@@ -20,9 +20,9 @@ struct shares {
 
 /*
  * Fills *shares. In a table of version 2, a row with only one hop repeats this hop. Such a repetition does
- * not count. Returns false if out of memory.
+ * not count.
  */
-bool shares_count_rows(struct shares *shares, const struct table *table);
+void shares_count_rows(struct shares *shares, const struct table *table);
 void shares_free(struct shares *shares);
 
 /* Returns the number of rows in which the backend is hop `hop` (from 0). shares_percent(): in percent of all rows. */

@@ -12,8 +12,6 @@
 #include "table/file/json/json_text.h"
 #include "table/file/table_health_text.h"
 #include "table/file/table_document.h"
-#include "table/file/json/table_json.h"
-#include "table/file/table_load.h"
 
 enum { TABLE = LIVE_OPTIONS, JSON };
 
@@ -210,23 +208,6 @@ static bool is_same_backends(const struct table_set *a, const struct table_set *
 	return same;
 }
 
-/* Reads the health checks of a JSON table that could be loaded. They stay empty if it is binary, or if it
- * was replaced since the set was read. */
-static void read_health(const char *path, uint32_t version, const struct table_set *set, struct table_document *document)
-{
-	struct faults ignored = {0};
-	char *text;
-	size_t size;
-
-	*document = (struct table_document){0};
-	if (version || table_load_text(path, &text, &size, &ignored))
-		return;
-	if (table_json_parse_document(text, size, document, &ignored) == 0 && !is_same_backends(&document->set, set))
-		table_document_free(document);
-	free(text);
-	faults_clear(&ignored);
-}
-
 /* Shows the tables from `first` up to, but without, `end`. */
 static int show(const char *path, const struct table_set *set, const struct table_health *health, uint32_t version,
 	uint32_t first, uint32_t end, bool json)
@@ -251,11 +232,7 @@ static int show(const char *path, const struct table_set *set, const struct tabl
 	for (uint32_t i = first; i < end; i++) {
 		struct shares shares;
 
-		if (!shares_count_rows(&shares, &set->tables[i])) {
-			json_decref(tables);
-			speed_free(&speed);
-			return command_error("%s: out of memory", path);
-		}
+		shares_count_rows(&shares, &set->tables[i]);
 		if (json)
 			json_array_append_new(tables, describe_table(&set->tables[i], &shares, health, i));
 		else
@@ -291,7 +268,9 @@ static int show_run(const struct command_args *args)
 	code = COMMAND_FAILED;
 	if (!cli_load_table(path, &set, &version))
 		return COMMAND_FAILED;
-	read_health(path, version, &set, &document);
+	cli_read_document(path, &document);
+	if (!is_same_backends(&document.set, &set)) /* the file is binary, or was replaced since the set was read */
+		table_document_free(&document);
 	if (!name || cli_find_table(&set, path, name, &first))
 		code = show(path, &set, &document.health, version, first, name ? first + 1 : set.count,
 			args->options[JSON]);

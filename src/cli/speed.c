@@ -2,7 +2,6 @@
 #include "cli/speed.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "cli/cli.h"
 #include "common/netaddr.h"

@@ -15,6 +15,7 @@
 
 #include <pcap/pcap.h>
 
+#include "cli/alloc.h"
 #include "cli/capture/capture_client.h"
 #include "cli/capture/capture_text.h"
 #include "cli/capture/pcapng.h"
@@ -226,39 +227,31 @@ static void put_frames(struct capture *capture, const struct capture_record *rec
 	}
 }
 
-/* Returns where the labels of a generation are kept: in place of the older ones, unless there are some of it. */
-static struct capture_labels *labels_of(struct capture *capture, uint64_t generation)
+static struct capture_labels *find_labels(struct capture *capture, uint64_t generation)
 {
-	struct capture_labels *labels = &capture->labels[capture->labels[0].generation > capture->labels[1].generation];
-
 	for (unsigned i = 0; i < 2; i++)
 		if (capture->labels[i].generation == generation)
 			return &capture->labels[i];
-	*labels = (struct capture_labels){.generation = generation};
-	return labels;
+	return NULL;
 }
 
-/* Keeps labels that follow those that are known. */
+/* Keeps labels that follow those that are known, in place of the older generation if they are of a new one. */
 static void take_labels(struct capture *capture)
 {
 	const struct capture_tables *head = (const struct capture_tables *)capture->client.message;
 	const char *at = (const char *)(head + 1), *end = (const char *)capture->client.message + capture->client.size;
-	struct capture_labels *labels = labels_of(capture, head->generation);
+	struct capture_labels *labels = find_labels(capture, head->generation);
 
+	if (!labels) {
+		labels = &capture->labels[capture->labels[0].generation > capture->labels[1].generation];
+		*labels = (struct capture_labels){.generation = head->generation};
+	}
 	for (uint32_t i = 0; i < head->count && labels->count < TABLE_MAX_TABLES && at < end; i++) {
 		size_t length = strnlen(at, (size_t)(end - at));
 
 		snprintf(labels->labels[labels->count++], CAPTURE_TEXT, "%.*s", (int)length, at);
 		at += length + 1;
 	}
-}
-
-static const struct capture_labels *find_labels(const struct capture *capture, uint64_t generation)
-{
-	for (unsigned i = 0; i < 2; i++)
-		if (capture->labels[i].generation == generation)
-			return &capture->labels[i];
-	return NULL;
 }
 
 /*
@@ -449,9 +442,7 @@ static int capture_command_run(const struct command_args *args)
 
 	if (!telemetry_timeout(args, &timeout))
 		return COMMAND_USAGE;
-	capture = calloc(1, sizeof(*capture));
-	if (!capture)
-		return command_error("out of memory");
+	capture = alloc_zeroed(1, sizeof(*capture));
 	capture->client.fd = -1;
 	capture->path = args->options[WRITE];
 	code = parse(args, &capture->request);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/alloc.h"
 #include "cli/progress.h"
 
 #define PORTS     65536
@@ -180,31 +181,25 @@ static void find_around(const struct walk *walk, struct segment *segment)
 	}
 }
 
-static bool append(struct walk *walk, struct frame *frame, const struct segment *segment)
+static void append(struct walk *walk, struct frame *frame, const struct segment *segment)
 {
 	struct segment *last = walk->segments + walk->segment_count - 1;
 
 	if (frame->segments && last->end + 1 == segment->start && last->winners[0] == segment->winners[0] &&
 		last->winners[1] == segment->winners[1]) {
 		last->end = segment->end;
-		return true;
+		return;
 	}
 	if (walk->segment_count == walk->segment_room) {
-		size_t room = 2 * walk->segment_room + 64;
-		struct segment *segments = realloc(walk->segments, room * sizeof(*segments));
-
-		if (!segments)
-			return false;
-		walk->segments = segments;
-		walk->segment_room = room;
+		walk->segment_room = 2 * walk->segment_room + 64;
+		walk->segments = alloc_grown(walk->segments, walk->segment_room, sizeof(*walk->segments));
 	}
 	walk->segments[walk->segment_count++] = *segment;
 	frame->segments++;
-	return true;
 }
 
 /* Adds the segments of a prefix that is not open yet. items: those with this prefix. */
-static bool add_segments(struct walk *walk, struct frame *frame, const struct item *items, uint32_t count)
+static void add_segments(struct walk *walk, struct frame *frame, const struct item *items, uint32_t count)
 {
 	uint32_t next = 0, port = frame->whole ? 0 : items[0].port_start;
 
@@ -229,11 +224,10 @@ static bool add_segments(struct walk *walk, struct frame *frame, const struct it
 			break;
 		if (next < count && (!matches || items[next].port_start <= segment.end))
 			segment.end = items[next].port_start - 1;
-		if (matches && !append(walk, frame, &segment))
-			return false;
+		if (matches)
+			append(walk, frame, &segment);
 		port = segment.end + 1;
 	}
-	return true;
 }
 
 /* Tells the prefix around a closed one at which ports some addresses of the latter have winners from outside. visible:
@@ -282,8 +276,8 @@ static bool is_inside(const struct item *outer, const struct item *inner)
 	       inner->last <= outer->last;
 }
 
-/* Opens the prefix of `count` items. Returns false if out of memory. */
-static bool open_prefix(struct walk *walk, const struct item *items, uint32_t count)
+/* Opens the prefix of `count` items. */
+static void open_prefix(struct walk *walk, const struct item *items, uint32_t count)
 {
 	struct frame *top, *frame;
 	size_t chain;
@@ -304,14 +298,12 @@ static bool open_prefix(struct walk *walk, const struct item *items, uint32_t co
 		.whole = chain / 8 <= count,
 		.inherited = walk->inherited + (size_t)walk->depth * PORTS,
 	};
-	if (!add_segments(walk, frame, items, count))
-		return false;
+	add_segments(walk, frame, items, count);
 	frame->chain = frame->segments + (frame->whole ? 0 : chain);
 	walk->depth++;
-	return true;
 }
 
-static bool walk_items(struct walk *walk, uint32_t count)
+static void walk_items(struct walk *walk, uint32_t count)
 {
 	uint32_t end;
 
@@ -320,12 +312,10 @@ static bool walk_items(struct walk *walk, uint32_t count)
 		end = at + 1;
 		while (end < count && compare_prefixes(&walk->items[at], &walk->items[end]) == 0)
 			end++;
-		if (!open_prefix(walk, &walk->items[at], end - at))
-			return false;
+		open_prefix(walk, &walk->items[at], end - at);
 	}
 	while (walk->depth > 0)
 		close_frame(walk);
-	return true;
 }
 
 static uint32_t collect(struct item *items, const struct table_set *set, uint8_t side)
@@ -356,45 +346,30 @@ static uint32_t count_binds(const struct table_set *set)
 	return count;
 }
 
-static bool walk_alloc(struct walk *walk, size_t count)
-{
-	walk->items = calloc(count, sizeof(*walk->items));
-	walk->heaps[0].items = calloc(count, sizeof(struct item *));
-	walk->heaps[1].items = calloc(count, sizeof(struct item *));
-	walk->frames = calloc(MAX_DEPTH, sizeof(*walk->frames));
-	walk->inherited = malloc((size_t)MAX_DEPTH * PORTS);
-	return walk->items && walk->heaps[0].items && walk->heaps[1].items && walk->frames && walk->inherited;
-}
-
-static void walk_free(struct walk *walk)
-{
-	free(walk->items);
-	free(walk->heaps[0].items);
-	free(walk->heaps[1].items);
-	free(walk->segments);
-	free(walk->frames);
-	free(walk->inherited);
-}
-
-bool bind_diff_create(struct bind_diff *diff, const struct table_set *before, const struct table_set *after)
+void bind_diff_create(struct bind_diff *diff, const struct table_set *before, const struct table_set *after)
 {
 	uint32_t old = count_binds(before), new = count_binds(after), count;
-	struct walk walk = {.diff = diff};
-	bool done = walk_alloc(&walk, (size_t)old + new + 1);
+	struct walk walk = {
+		.diff = diff,
+		.items = alloc_zeroed((size_t)old + new, sizeof(*walk.items)),
+		.heaps[0].items = alloc_zeroed((size_t)old + new, sizeof(struct item *)),
+		.heaps[1].items = alloc_zeroed((size_t)old + new, sizeof(struct item *)),
+		.frames = alloc_zeroed(MAX_DEPTH, sizeof(*walk.frames)),
+		.inherited = alloc_zeroed(MAX_DEPTH, PORTS),
+	};
 
-	diff->fates[0] = calloc((size_t)old + 1, sizeof(*diff->fates[0]));
-	diff->fates[1] = calloc((size_t) new + 1, sizeof(*diff->fates[1]));
-	done = done && diff->fates[0] && diff->fates[1];
-	if (done) {
-		count = collect(walk.items, before, 0);
-		count += collect(walk.items + count, after, 1);
-		qsort(walk.items, count, sizeof(*walk.items), compare_items);
-		done = walk_items(&walk, count);
-	}
-	if (!done)
-		bind_diff_free(diff);
-	walk_free(&walk);
-	return done;
+	diff->fates[0] = alloc_zeroed(old, sizeof(*diff->fates[0]));
+	diff->fates[1] = alloc_zeroed(new, sizeof(*diff->fates[1]));
+	count = collect(walk.items, before, 0);
+	count += collect(walk.items + count, after, 1);
+	qsort(walk.items, count, sizeof(*walk.items), compare_items);
+	walk_items(&walk, count);
+	free(walk.items);
+	free(walk.heaps[0].items);
+	free(walk.heaps[1].items);
+	free(walk.segments);
+	free(walk.frames);
+	free(walk.inherited);
 }
 
 void bind_diff_free(struct bind_diff *diff)

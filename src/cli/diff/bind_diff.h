@@ -24,8 +24,8 @@ struct bind_diff {
 	struct bind_fate *fates[2];
 };
 
-/* Fills *diff. Returns false if out of memory. Takes O(n log n) for n binds of which few overlap. */
-bool bind_diff_create(struct bind_diff *diff, const struct table_set *before, const struct table_set *after);
+/* Fills *diff. Takes O(n log n) for n binds of which few overlap. */
+void bind_diff_create(struct bind_diff *diff, const struct table_set *before, const struct table_set *after);
 void bind_diff_free(struct bind_diff *diff);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "cli/explain.h"
 #include "common/cpus.h"
+#include "cli/alloc.h"
 #include "table/rows/table_build.h"
 
 /* Returns true if `a` comes before `b` in the natural order of the row. */
@@ -55,16 +56,16 @@ static bool seed_made(const struct table *table, const uint8_t *seed)
 {
 	struct table copy = *table;
 	struct table_set set = {.count = 1, .tables = &copy};
-	bool made = false;
+	bool made;
 
+	if (!rows_tell(table))
+		return false;
 	memcpy(copy.seed, seed, sizeof(copy.seed));
 	copy.rows = NULL;
-	copy.backends = calloc(table->backend_count + 1, sizeof(*copy.backends));
-	if (copy.backends && rows_tell(table)) {
-		restore_inactive(table, copy.backends);
-		made = table_build(&set, cpus_usable()) == 0 && copy.row_hops == table->row_hops &&
-		       memcmp(copy.rows, table->rows, sizeof(*copy.rows) * TABLE_ROWS * copy.row_hops) == 0;
-	}
+	copy.backends = alloc_zeroed(table->backend_count, sizeof(*copy.backends));
+	restore_inactive(table, copy.backends);
+	made = table_build(&set, cpus_usable()) == 0 && copy.row_hops == table->row_hops &&
+	       memcmp(copy.rows, table->rows, sizeof(*copy.rows) * TABLE_ROWS * copy.row_hops) == 0;
 	free(copy.rows);
 	free(copy.backends);
 	return made;
@@ -99,48 +100,47 @@ static bool may_hold(const struct first *first, uint32_t row, uint16_t hop, uint
 	return table->balance || is_natural_order(first->seed, row, backend, &table->backends[first_hop]);
 }
 
-static bool add_row(const struct first *first, uint32_t row)
+static void add_row(const struct first *first, uint32_t row)
 {
 	const struct table *table = first->view.table;
 	const uint16_t *hops = table->rows + (size_t)row * table->row_hops;
-	bool added = holders_add(first->holders, row, first->view.proxies[hops[0]], 1);
 
-	for (unsigned hop = 1; hop < table->row_hops && added; hop++)
+	holders_add(first->holders, row, first->view.proxies[hops[0]]);
+	for (unsigned hop = 1; hop < table->row_hops; hop++)
 		if (hops[hop] != hops[0] && may_hold(first, row, hops[hop], hops[0]))
-			added = holders_add(first->holders, row, first->view.proxies[hops[hop]], 1);
-	return added;
+			holders_add(first->holders, row, first->view.proxies[hops[hop]]);
 }
 
 /* Adds the proxies to which the rows are matched in a state, if the rows reach them. state: a table whose backends are
  * all good, and which has one hop. */
-static bool add_matched(const struct first *first, struct table *state)
+static void add_matched(const struct first *first, struct table *state)
 {
 	struct table_set set = {.count = 1, .tables = state};
-	struct holders_table view = {0};
-	bool done = table_build(&set, cpus_usable()) == 0 && holders_table_open(first->holders, state, &view);
+	struct holders_table view;
 
-	for (uint32_t row = 0; row < TABLE_ROWS && done; row++) {
+	if (table_build(&set, cpus_usable()) != 0)
+		alloc_failed();
+	holders_table_open(first->holders, state, &view);
+	for (uint32_t row = 0; row < TABLE_ROWS; row++) {
 		uint32_t matched = holders_first(&view, row);
 
 		if (holders_reach(&first->view, row, matched) == HOLDERS_REACHED)
-			done = holders_add(first->holders, row, matched, 1);
+			holders_add(first->holders, row, matched);
 	}
 	holders_table_close(&view);
 	free(state->rows);
-	return done;
 }
 
 /* Sets up the backends of a state, and adds who held connections in it. past: NULL for the table itself. */
-static bool add_state(const struct first *first, const struct table_past *past)
+static void add_state(const struct first *first, const struct table_past *past)
 {
 	const struct table *table = first->view.table;
 	uint32_t count = past ? past->backend_count : table->backend_count;
 	struct table state = {.hops = 1, .balance = past ? past->balance : table->balance};
-	bool done;
 
 	memcpy(state.seed, first->seed, sizeof(state.seed));
-	state.backends = calloc(count + 1, sizeof(*state.backends));
-	for (uint32_t i = 0; i < count && state.backends; i++) {
+	state.backends = alloc_zeroed(count, sizeof(*state.backends));
+	for (uint32_t i = 0; i < count; i++) {
 		struct table_backend *backend = &state.backends[state.backend_count];
 
 		*backend = (struct table_backend){.state = TABLE_ACTIVE, .healthy = true};
@@ -148,45 +148,38 @@ static bool add_state(const struct first *first, const struct table_past *past)
 		backend->weight = past ? past->backends[i].weight : table->backends[i].weight;
 		state.backend_count += past || table->backends[i].state <= TABLE_ACTIVE;
 	}
-	done = state.backends && (state.backend_count == 0 || add_matched(first, &state));
+	if (state.backend_count)
+		add_matched(first, &state);
 	free(state.backends);
-	return done;
 }
 
-static bool mark_past(const struct first *first)
+static void mark_past(const struct first *first)
 {
 	const struct table *table = first->view.table;
 
-	for (uint32_t p = 0; p < table->past_count; p++) {
-		for (uint32_t i = 0; i < table->past[p].backend_count; i++) {
-			uint32_t number;
-
-			if (!holders_number(first->holders, &table->past[p].backends[i].addr, &number))
-				return false;
-			first->in_past[number] = true;
-		}
-	}
-	return true;
+	for (uint32_t p = 0; p < table->past_count; p++)
+		for (uint32_t i = 0; i < table->past[p].backend_count; i++)
+			first->in_past[holders_number(first->holders, &table->past[p].backends[i].addr)] = true;
 }
 
-bool first_holders_create(struct holders *holders, const struct table *table, const uint8_t *seed)
+void first_holders_create(struct holders *holders, const struct table *table, const uint8_t *seed)
 {
 	struct first first = {.holders = holders, .seed = seed};
-	size_t proxies = table->backend_count + 1;
-	bool done = holders_create(holders) && holders_table_open(holders, table, &first.view);
+	size_t proxies = table->backend_count;
 
+	holders_create(holders);
+	holders_table_open(holders, table, &first.view);
 	for (uint32_t i = 0; i < table->past_count; i++)
 		proxies += table->past[i].backend_count;
-	first.in_past = calloc(proxies, sizeof(*first.in_past));
-	done = done && first.in_past && mark_past(&first);
-	for (uint32_t row = 0; row < TABLE_ROWS && done; row++)
-		done = add_row(&first, row);
+	first.in_past = alloc_zeroed(proxies, sizeof(*first.in_past));
+	mark_past(&first);
+	for (uint32_t row = 0; row < TABLE_ROWS; row++)
+		add_row(&first, row);
 	if (seed && table_is_matched(table)) {
-		done = done && add_state(&first, NULL);
-		for (uint32_t i = 0; i < table->past_count && done; i++)
-			done = add_state(&first, &table->past[i]);
+		add_state(&first, NULL);
+		for (uint32_t i = 0; i < table->past_count; i++)
+			add_state(&first, &table->past[i]);
 	}
 	holders_table_close(&first.view);
 	free(first.in_past);
-	return done;
 }

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "table/holders.h"
+#include "cli/diff/holders.h"
 
 /*
  * Returns the seed of the rows of `before`, or NULL. A binary table does not have it, but its JSON successor mostly
@@ -16,12 +16,11 @@
 const uint8_t *first_holders_seed(const struct table *before, const struct table *after);
 
 /*
- * Fills *holders, with mass 1 each: the first hop of each row; the later hops that are draining or unhealthy, which
- * have connections from the time when they were first; and the hops to which the row was matched in the previous
- * states. If the seed is known and the table has no balance, a draining or unhealthy hop must come before the first hop
- * in natural order. Without the seed, all later hops count that are in a previous state. Returns false if out of
- * memory; the caller frees *holders in either case.
+ * Fills *holders: the first hop of each row; the later hops that are draining or unhealthy, which have connections from
+ * the time when they were first; and the hops to which the row was matched in the previous states. If the seed is known
+ * and the table has no balance, a draining or unhealthy hop must come before the first hop in natural order. Without
+ * the seed, all later hops count that are in a previous state. The caller frees *holders.
  */
-bool first_holders_create(struct holders *holders, const struct table *table, const uint8_t *seed);
+void first_holders_create(struct holders *holders, const struct table *table, const uint8_t *seed);
 
 #endif

@@ -6,8 +6,6 @@
 #ifndef GLB_CLI_DIFF_SEQUENCE_H
 #define GLB_CLI_DIFF_SEQUENCE_H
 
-#include <stdbool.h>
-
 #include "cli/diff/table_diff.h"
 
 struct sequence {
@@ -16,17 +14,17 @@ struct sequence {
 	struct holders *held;
 };
 
-/* All return false if out of memory. The caller calls sequence_free() in any case. */
-bool sequence_begin(struct sequence *sequence, const struct table_set *first);
+/* The caller calls sequence_free(). */
+void sequence_begin(struct sequence *sequence, const struct table_set *first);
 
 /* Replaces the set by the next one. Fills *diff; the caller frees it, and frees the older set only after that. */
-bool sequence_step(struct sequence *sequence, const struct table_set *next, struct table_set_diff *diff);
+void sequence_step(struct sequence *sequence, const struct table_set *next, struct table_set_diff *diff);
 
 /* The proxy has no connections of table `index` any more, except in the rows where it gets new ones. */
-bool sequence_drained(struct sequence *sequence, uint32_t index, const struct netaddr *proxy);
+void sequence_drained(struct sequence *sequence, uint32_t index, const struct netaddr *proxy);
 
 /* The connections that began before the newest set have ended. */
-bool sequence_older_ended(struct sequence *sequence);
+void sequence_older_ended(struct sequence *sequence);
 
 void sequence_free(struct sequence *sequence);
 

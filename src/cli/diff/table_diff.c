@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/alloc.h"
 #include "cli/diff/first_holders.h"
 #include "cli/diff/table_pairs.h"
 #include "cli/progress.h"
@@ -16,15 +17,13 @@ static int compare_backends(const void *a, const void *b)
 }
 
 /* Sets diff->backends to the backends of both tables, each once. */
-static bool join_backends(struct table_diff *diff)
+static void join_backends(struct table_diff *diff)
 {
 	const struct table *before = diff->before, *after = diff->after;
 	uint32_t old = before ? before->backend_count : 0, new = after ? after->backend_count : 0;
-	struct table_diff_backend *all = calloc(old + new + 1, sizeof(*all));
+	struct table_diff_backend *all = alloc_zeroed(old + new, sizeof(*all));
 	uint32_t count = 0;
 
-	if (!all)
-		return false;
 	for (uint32_t i = 0; i < old; i++)
 		all[i] = (struct table_diff_backend){.addr = before->backends[i].addr, .before = &before->backends[i]};
 	for (uint32_t i = 0; i < new; i++)
@@ -42,7 +41,6 @@ static bool join_backends(struct table_diff *diff)
 	}
 	diff->backends = all;
 	diff->backend_count = count;
-	return true;
 }
 
 /* The rows of an old table that change and break, for the packets that go to each table of the new set. */
@@ -84,37 +82,36 @@ static enum table_diff_cause find_cause(const struct rows *rows, uint32_t row, u
 	}
 }
 
-static bool keep(const struct rows *rows, uint32_t row, uint32_t proxy)
+static void keep(const struct rows *rows, uint32_t row, uint32_t proxy)
 {
-	uint32_t number;
-
-	return !rows->left || (holders_number(rows->left, &rows->held->proxies[proxy], &number) &&
-				      holders_add(rows->left, row, number, 1));
+	if (rows->left)
+		holders_add(rows->left, row, holders_number(rows->left, &rows->held->proxies[proxy]));
 }
 
-/* Compares the proxies that hold connections of the row. Returns false if out of memory. */
-static bool compare_holders(struct rows *rows, uint32_t row)
+/* Compares the proxies that hold connections of the row. */
+static void compare_holders(struct rows *rows, uint32_t row)
 {
-	const struct holder *holders = holders_of(rows->held, row);
+	const uint32_t *holders = holders_of(rows->held, row);
 	uint32_t first = holders_first(&rows->before, row);
 	enum table_diff_cause worst = TABLE_DIFF_CAUSES;
-	bool first_reached = find_cause(rows, row, first) == TABLE_DIFF_CAUSES, done = true;
+	bool first_reached = find_cause(rows, row, first) == TABLE_DIFF_CAUSES;
 
 	for (uint32_t i = 0; i < rows->held->counts[row]; i++) {
-		enum table_diff_cause cause = find_cause(rows, row, holders[i].proxy);
-		struct table_diff_backend *backend = backend_of(rows, holders[i].proxy);
+		enum table_diff_cause cause = find_cause(rows, row, holders[i]);
+		struct table_diff_backend *backend = backend_of(rows, holders[i]);
 		bool breaks = cause != TABLE_DIFF_CAUSES;
 
 		backend->held++;
 		backend->broken += breaks;
 		backend->still_reached += breaks && first_reached;
 		worst = cause < worst ? cause : worst;
-		done = done && (breaks || keep(rows, row, holders[i].proxy));
+		if (!breaks)
+			keep(rows, row, holders[i]);
 	}
 	if (worst != TABLE_DIFF_CAUSES) {
 		rows->broken++;
 		rows->causes[worst]++;
-		return done;
+		return;
 	}
 	/* The other later hops have connections only if these are older than the old table. */
 	for (unsigned hop = 1; hop < rows->before.table->row_hops; hop++) {
@@ -125,10 +122,9 @@ static bool compare_holders(struct rows *rows, uint32_t row)
 			break;
 		}
 	}
-	return done;
 }
 
-static bool compare_row(struct rows *rows, uint32_t row)
+static void compare_row(struct rows *rows, uint32_t row)
 {
 	const struct table *before = rows->diff->before, *after = rows->diff->after;
 	uint32_t old_first = before ? holders_first(&rows->before, row) : UINT32_MAX;
@@ -143,23 +139,24 @@ static bool compare_row(struct rows *rows, uint32_t row)
 	if (after && old_first != new_first)
 		backend_of(rows, new_first)->gained++;
 	if (!before)
-		return true;
+		return;
 	rows->diff->changed += old_first != new_first || rows->diff->key_changed;
 	rows->skew +=
 		after && (rows->diff->key_changed || holders_reach(&rows->before, row, new_first) != HOLDERS_REACHED);
-	return compare_holders(rows, row);
+	compare_holders(rows, row);
 }
 
-/* Names the proxies of both tables, and sets rows->index. Returns false if out of memory. */
-static bool open_tables(struct rows *rows)
+/* Names the proxies of both tables, and sets rows->index. */
+static void open_tables(struct rows *rows)
 {
 	const struct table *before = rows->diff->before, *after = rows->diff->after;
 
-	if ((before && !holders_table_open(rows->held, before, &rows->before)) ||
-		(after && !holders_table_open(rows->held, after, &rows->after)))
-		return false;
-	rows->index = calloc(rows->held->proxy_count + 1, sizeof(*rows->index));
-	for (uint32_t i = 0; rows->index && i < rows->diff->backend_count; i++) {
+	if (before)
+		holders_table_open(rows->held, before, &rows->before);
+	if (after)
+		holders_table_open(rows->held, after, &rows->after);
+	rows->index = alloc_zeroed(rows->held->proxy_count, sizeof(*rows->index));
+	for (uint32_t i = 0; i < rows->diff->backend_count; i++) {
 		const struct table_diff_backend *backend = &rows->diff->backends[i];
 
 		if (backend->before)
@@ -167,36 +164,28 @@ static bool open_tables(struct rows *rows)
 		else
 			rows->index[rows->after.proxies[backend->after - after->backends]] = i;
 	}
-	return rows->index;
-}
-
-static void store_outcome(const struct rows *rows, struct outcomes *outcomes, uint32_t to)
-{
-	outcomes->changed[to] = rows->diff->changed;
-	outcomes->broken[to] = rows->broken;
-	outcomes->skew[to] = rows->skew;
-	memcpy(outcomes->causes[to], rows->causes, sizeof(rows->causes));
 }
 
 /* Compares diff->before and diff->after, which is table `to` of the new set. Fills the outcome for a bind that has
- * moved from the one to the other. Returns false if out of memory. */
-static bool compare_tables(
+ * moved from the one to the other. */
+static void compare_tables(
 	struct table_diff *diff, struct holders *held, struct holders *left, struct outcomes *outcomes, uint32_t to)
 {
 	const struct table *before = diff->before, *after = diff->after;
 	struct rows rows = {.diff = diff, .held = held, .left = left};
-	bool done;
 
 	diff->key_changed = before && after && memcmp(before->hash_key, after->hash_key, SIPHASH_KEY_SIZE) != 0;
-	done = join_backends(diff) && open_tables(&rows);
-	for (uint32_t row = 0; row < TABLE_ROWS && done; row++)
-		done = compare_row(&rows, row);
-	if (done)
-		store_outcome(&rows, outcomes, to);
+	join_backends(diff);
+	open_tables(&rows);
+	for (uint32_t row = 0; row < TABLE_ROWS; row++)
+		compare_row(&rows, row);
+	outcomes->changed[to] = diff->changed;
+	outcomes->broken[to] = rows.broken;
+	outcomes->skew[to] = rows.skew;
+	memcpy(outcomes->causes[to], rows.causes, sizeof(rows.causes));
 	holders_table_close(&rows.before);
 	holders_table_close(&rows.after);
 	free(rows.index);
-	return done;
 }
 
 /* The comparison of an old table with all tables of the new set. */
@@ -217,7 +206,7 @@ static struct holders *left_of(const struct comparison *comparison, uint32_t to)
 }
 
 /* Fills the outcomes of the tables other than diff->after that get packets of the old table. */
-static bool compare_moves(const struct comparison *comparison)
+static void compare_moves(const struct comparison *comparison)
 {
 	const struct table_diff *diff = comparison->diff;
 	struct table_mask tables = {0};
@@ -226,16 +215,12 @@ static bool compare_moves(const struct comparison *comparison)
 		table_mask_merge(&tables, &diff->old_fates[i].tables);
 	for (uint32_t i = table_mask_next(&tables, 0); i < comparison->after->count; i = table_mask_next(&tables, i + 1)) {
 		struct table_diff move = {.before = diff->before, .after = &comparison->after->tables[i]};
-		bool done;
 
 		if (move.after == diff->after)
 			continue;
-		done = compare_tables(&move, comparison->held, left_of(comparison, i), comparison->outcomes, i);
+		compare_tables(&move, comparison->held, left_of(comparison, i), comparison->outcomes, i);
 		free(move.backends);
-		if (!done)
-			return false;
 	}
-	return true;
 }
 
 /* Returns the table of the new set that breaks the most rows of a bind, or UINT32_MAX: no packet matches the bind. */
@@ -308,18 +293,16 @@ static bool gets_packets(const struct table_diff *diff)
 	return false;
 }
 
-static bool compare_all(const struct comparison *comparison)
+static void compare_all(const struct comparison *comparison)
 {
 	struct table_diff *diff = comparison->diff;
 	struct holders *left = diff->after ? left_of(comparison, diff->new_index) : NULL;
 	struct outcomes *outcomes = comparison->outcomes;
 
-	if (!compare_tables(diff, comparison->held, left, outcomes, diff->new_index))
-		return false;
+	compare_tables(diff, comparison->held, left, outcomes, diff->new_index);
 	if (!diff->before)
-		return true;
-	if (!compare_moves(comparison))
-		return false;
+		return;
+	compare_moves(comparison);
 	diff->rows = gets_packets(diff) ? TABLE_ROWS : 0;
 	diff->at_risk = diff->rows ? diff->at_risk : 0;
 	diff->changed = mean_over_binds(diff, outcomes->changed, TABLE_ROWS, false);
@@ -329,30 +312,29 @@ static bool compare_all(const struct comparison *comparison)
 	for (uint32_t i = 0; i < diff->before->bind_count; i++)
 		diff->udp_binds += diff->before->binds[i].protocol == TABLE_UDP && bind_gets_packets(&diff->old_fates[i]);
 	add_causes(diff, outcomes);
-	return true;
 }
 
 /* held: of the old table; it may be NULL or empty. left: by new table, or NULL. */
-static bool compare(struct table_diff *diff, const struct table_set *after, struct holders *held, struct holders *left)
+static void compare(struct table_diff *diff, const struct table_set *after, struct holders *held, struct holders *left)
 {
 	const uint8_t *seed = diff->before ? first_holders_seed(diff->before, diff->after) : NULL;
 	struct comparison comparison = {.diff = diff, .after = after, .held = held, .left = left};
 	/* The balance of NEW may be that of OLD, too. Then the natural order does not tell who was first. */
 	bool unsure = seed && table_is_version_2(diff->before) && table_is_matched(diff->after);
 	struct holders first = {0};
-	bool done = true;
 
 	diff->seed_known = seed;
 	if (!held || !held->list) {
-		done = diff->before ? first_holders_create(&first, diff->before, unsure ? NULL : seed)
-				    : holders_create(&first);
+		if (diff->before)
+			first_holders_create(&first, diff->before, unsure ? NULL : seed);
+		else
+			holders_create(&first);
 		comparison.held = &first;
 	}
-	comparison.outcomes = calloc(1, sizeof(*comparison.outcomes));
-	done = done && comparison.outcomes && compare_all(&comparison);
+	comparison.outcomes = alloc_zeroed(1, sizeof(*comparison.outcomes));
+	compare_all(&comparison);
 	free(comparison.outcomes);
 	holders_free(&first);
-	return done;
 }
 
 static bool is_unchanged(const struct table *before, const struct table *after)
@@ -377,10 +359,9 @@ static void join_others(struct table_mask *joined, const struct table_mask *tabl
 }
 
 /* Opens the entries of `left` that the tables need, by the rule in table_diff.h. */
-static bool open_left(const struct table_set_diff *diff, const struct holders *held, struct holders *left)
+static void open_left(const struct table_set_diff *diff, const struct holders *held, struct holders *left)
 {
 	struct table_mask joined = {0};
-	bool done = true;
 
 	for (uint32_t t = 0; t < diff->count; t++) {
 		const struct table_diff *table = &diff->tables[t];
@@ -388,16 +369,15 @@ static bool open_left(const struct table_set_diff *diff, const struct holders *h
 		for (uint32_t i = 0; table->before && i < table->before->bind_count; i++)
 			join_others(&joined, &table->old_fates[i].tables, table);
 	}
-	for (uint32_t t = 0; t < diff->count && done; t++) {
+	for (uint32_t t = 0; t < diff->count; t++) {
 		const struct table_diff *table = &diff->tables[t];
 
 		if (!table->after)
 			continue;
 		if (!table->before || held[table->old_index].list || table_mask_has(&joined, table->new_index) ||
 			!is_unchanged(table->before, table->after))
-			done = holders_create(&left[table->new_index]);
+			holders_create(&left[table->new_index]);
 	}
-	return done;
 }
 
 static void add_totals(struct table_set_diff *diff, const struct table_diff *table)
@@ -412,33 +392,29 @@ static void add_totals(struct table_set_diff *diff, const struct table_diff *tab
 		diff->causes[cause] += table->causes[cause];
 }
 
-bool table_set_diff_follow(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after,
+void table_set_diff_follow(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after,
 	struct holders *held, struct holders *left)
 {
-	bool done = true;
-
-	*diff = (struct table_set_diff){.tables = calloc(before->count + after->count + 1, sizeof(*diff->tables))};
-	done = diff->tables && bind_diff_create(&diff->binds, before, after) &&
-	       table_pairs(before, after, &diff->binds, diff->tables, &diff->count);
+	*diff = (struct table_set_diff){.tables = alloc_zeroed(before->count + after->count, sizeof(*diff->tables))};
+	bind_diff_create(&diff->binds, before, after);
+	diff->count = table_pairs(before, after, &diff->binds, diff->tables);
 	if (left)
-		done = done && open_left(diff, held, left);
-	for (uint32_t i = 0; done && i < diff->count; i++) {
+		open_left(diff, held, left);
+	for (uint32_t i = 0; i < diff->count; i++) {
 		struct table_diff *table = &diff->tables[i];
+		struct holders *of_table = held && table->before ? &held[table->old_index] : NULL;
 
 		progress("compared tables", i, diff->count);
-		done = compare(table, after, held && table->before ? &held[table->old_index] : NULL, left);
+		compare(table, after, of_table, left);
 		add_totals(diff, table);
-		if (held && table->before)
-			holders_free(&held[table->old_index]);
+		if (of_table)
+			holders_free(of_table);
 	}
-	if (!done)
-		table_set_diff_free(diff);
-	return done;
 }
 
-bool table_set_diff_create(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after)
+void table_set_diff_create(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after)
 {
-	return table_set_diff_follow(diff, before, after, NULL, NULL);
+	table_set_diff_follow(diff, before, after, NULL, NULL);
 }
 
 void table_set_diff_free(struct table_set_diff *diff)

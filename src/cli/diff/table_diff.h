@@ -11,7 +11,7 @@
 
 #include "cli/diff/bind_diff.h"
 #include "table/table.h"
-#include "table/holders.h"
+#include "cli/diff/holders.h"
 
 /* Why a row breaks. If several proxies of a row lose connections, the first cause counts. */
 enum table_diff_cause {
@@ -67,16 +67,16 @@ struct table_set_diff {
 };
 
 /*
- * Fills *diff. Returns false if out of memory. The caller frees it with table_set_diff_free().
+ * Fills *diff. The caller frees it with table_set_diff_free().
  *
  * held, by old table: who holds connections. Its entries are empty afterwards, to save memory. An entry that is empty,
  * or NULL instead of the array, stands for everyone who may hold some by the old table alone. left, by new table,
  * empty: table_set_diff_follow() adds the connections that do not break. It leaves an entry empty if its table has not
  * changed since such an entry of `held`, and gets no bind of another table; `held` must then be an array. NULL: not
- * needed. On false, the caller frees the entries.
+ * needed.
  */
-bool table_set_diff_create(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after);
-bool table_set_diff_follow(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after,
+void table_set_diff_create(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after);
+void table_set_diff_follow(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after,
 	struct holders *held, struct holders *left);
 void table_set_diff_free(struct table_set_diff *diff);
 

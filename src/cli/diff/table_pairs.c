@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/alloc.h"
+
 struct pairing {
 	const struct table_set *before, *after;
 	uint32_t old_of[TABLE_MAX_TABLES],
@@ -115,16 +117,14 @@ static struct table_diff make_pair(const struct pairing *pairing, uint32_t old, 
 	return pair;
 }
 
-bool table_pairs(const struct table_set *before, const struct table_set *after, const struct bind_diff *binds,
-	struct table_diff *pairs, uint32_t *count)
+uint32_t table_pairs(const struct table_set *before, const struct table_set *after, const struct bind_diff *binds,
+	struct table_diff *pairs)
 {
 	static fit_fn *const steps[] = {fit_binds, fit_keys, fit_indexes};
 	struct pairing pairing = {.before = before, .after = after};
-	struct candidate *candidates = malloc(((size_t)before->count * after->count + 1) * sizeof(*candidates));
+	struct candidate *candidates = alloc_zeroed((size_t)before->count * after->count, sizeof(*candidates));
+	uint32_t count = 0;
 
-	*count = 0;
-	if (!candidates)
-		return false;
 	memset(pairing.old_of, 0xff, sizeof(pairing.old_of));
 	memset(pairing.new_of, 0xff, sizeof(pairing.new_of));
 	find_fates(before, binds->fates[0], pairing.old_fates);
@@ -134,9 +134,9 @@ bool table_pairs(const struct table_set *before, const struct table_set *after, 
 		pair_by(&pairing, steps[i], candidates);
 	free(candidates);
 	for (uint32_t i = 0; i < after->count; i++)
-		pairs[(*count)++] = make_pair(&pairing, pairing.old_of[i], i);
+		pairs[count++] = make_pair(&pairing, pairing.old_of[i], i);
 	for (uint32_t i = 0; i < before->count; i++)
 		if (pairing.new_of[i] == TABLE_NONE)
-			pairs[(*count)++] = make_pair(&pairing, i, TABLE_NONE);
-	return true;
+			pairs[count++] = make_pair(&pairing, i, TABLE_NONE);
+	return count;
 }

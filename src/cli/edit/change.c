@@ -318,9 +318,9 @@ static int show(struct change *change, struct table_document *new, double limit)
 	struct table_set_diff diff;
 	int code = COMMAND_OK;
 
-	if (build_old(change) || table_build(&new->set, cpus_usable()) ||
-		!table_set_diff_create(&diff, &change->old.set, &new->set))
+	if (build_old(change) || table_build(&new->set, cpus_usable()))
 		return command_error("%s: cannot compare the rows: out of memory", change->named);
+	table_set_diff_create(&diff, &change->old.set, &new->set);
 	if (describe_changes(&change->old, new) == 0)
 		printf("%s: only comments or other text change\n", change->named);
 	diff_print(&diff, DIFF_BACKENDS);

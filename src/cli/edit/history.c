@@ -30,21 +30,6 @@ bool history_keep(const struct command_args *args, uint32_t *keep_s)
 	return true;
 }
 
-/* Returns whether both states are the same. The second one may have any order. */
-static bool is_same(const struct table_past *sorted, const struct table_past *other)
-{
-	if (sorted->balance != other->balance || sorted->backend_count != other->backend_count)
-		return false;
-	for (uint32_t i = 0; i < other->backend_count; i++) {
-		const struct table_past_backend *found = bsearch(&other->backends[i], sorted->backends,
-			sorted->backend_count, sizeof(*sorted->backends), past_compare_backends);
-
-		if (!found || found->weight != other->backends[i].weight)
-			return false;
-	}
-	return true;
-}
-
 /* The next `previous` of a table. */
 struct draft {
 	const struct change *change;
@@ -151,7 +136,7 @@ static bool write_states(struct change *change, const struct table_set *set, uin
 		add_replaced(&draft, &states[0], table, now);
 	for (uint32_t i = 0; i < table->past_count; i++) {
 		/* The rows already follow from these states. */
-		if (is_same(&states[0], &table->past[i]) || is_same(&states[1], &table->past[i]))
+		if (past_is_same(&states[0], &table->past[i]) || past_is_same(&states[1], &table->past[i]))
 			continue;
 		if (is_old(&table->past[i], now, keep_s))
 			say_forgotten(set, t, &table->past[i], "it is older than --keep (24h unless given)");
@@ -190,16 +175,15 @@ static bool update_table(
 	struct change *change, const struct table_set *set, uint32_t t, struct json_copy *copy, uint32_t keep_s)
 {
 	const struct table *old = &change->old.set.tables[t], *new = &set->tables[t];
-	struct table_past states[2] = {{0}, {0}};
-	bool updated;
+	struct table_past states[2];
+	bool updated = true;
 
 	/* With another seed, previous states say nothing about the rows. */
 	if (memcmp(old->seed, new->seed, SIPHASH_KEY_SIZE) != 0)
 		return true;
-	updated = past_of_table(old, false, &states[0]) && past_of_table(new, false, &states[1]);
-	if (!updated)
-		command_error("out of memory");
-	else if (!is_same(&states[0], &states[1]))
+	past_of_table(old, false, &states[0]);
+	past_of_table(new, false, &states[1]);
+	if (!past_is_same(&states[0], &states[1]))
 		updated = copy_table(change, set, t, copy, states, keep_s);
 	free(states[0].backends);
 	free(states[1].backends);

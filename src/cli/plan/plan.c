@@ -78,17 +78,13 @@ static bool read_wanted(struct plan_input *input)
 	return read;
 }
 
-static bool compare(struct plan_input *input)
+static void compare(struct plan_input *input)
 {
-	bool done = table_set_diff_create(&input->at_once, &input->current, &input->wanted.set);
-
-	if (done && guess_weights(input)) {
-		table_set_diff_free(&input->at_once);
-		done = table_set_diff_create(&input->at_once, &input->current, &input->wanted.set);
-	}
-	if (!done)
-		command_error("out of memory");
-	return done;
+	table_set_diff_create(&input->at_once, &input->current, &input->wanted.set);
+	if (!guess_weights(input))
+		return;
+	table_set_diff_free(&input->at_once);
+	table_set_diff_create(&input->at_once, &input->current, &input->wanted.set);
 }
 
 /* The tables between CURRENT and WANTED list the backends of both. */
@@ -165,8 +161,9 @@ static int make(struct plan_input *input, const struct command_args *args, doubl
 	struct plan plan = {0};
 	int code = COMMAND_FAILED;
 
-	if (!read_current(input) || !read_wanted(input) || !compare(input))
+	if (!read_current(input) || !read_wanted(input))
 		return code;
+	compare(input);
 	if (table_set_digest(&input->current) == table_set_digest(&input->wanted.set) ||
 		(fits(input) && plan_search(input, tables, &plan)))
 		code = finish(input, &plan, args, limit);

@@ -70,60 +70,53 @@ static bool any_drains(const struct plan_input *input)
 }
 
 /* The connections of the proxies that leave end, in the newest table of the sequence. is_current: that is CURRENT. */
-static bool wait_drained(const struct plan_input *input, struct sequence *sequence, bool is_current)
+static void wait_drained(const struct plan_input *input, struct sequence *sequence, bool is_current)
 {
-	bool done = true;
-
 	for (uint32_t t = 0; t < input->at_once.count; t++) {
 		const struct table_diff *pair = &input->at_once.tables[t];
 		uint32_t index = is_current ? pair->old_index : pair->new_index;
 
-		for (uint32_t i = 0; pair->before && pair->after && i < pair->backend_count && done; i++) {
+		for (uint32_t i = 0; pair->before && pair->after && i < pair->backend_count; i++) {
 			const struct table_diff_backend *backend = &pair->backends[i];
 
 			if (is_current ? plan_drains(backend) : plan_leaves(backend))
-				done = sequence_drained(sequence, index, &backend->addr);
+				sequence_drained(sequence, index, &backend->addr);
 		}
 	}
-	return done;
 }
 
-static bool wait_for(const struct plan_input *input, struct sequence *sequence, enum plan_wait wait)
+static void wait_for(const struct plan_input *input, struct sequence *sequence, enum plan_wait wait)
 {
-	bool is_current = sequence->set == &input->current;
-
 	if (wait == PLAN_OLDER)
-		return sequence_older_ended(sequence);
-	return wait == PLAN_NO_WAIT || wait_drained(input, sequence, is_current);
+		sequence_older_ended(sequence);
+	else if (wait == PLAN_DRAINED)
+		wait_drained(input, sequence, sequence->set == &input->current);
 }
 
 /* Counts what the steps of the plan break. */
-static bool check(const struct plan_input *input, struct plan *plan)
+static void check(const struct plan_input *input, struct plan *plan)
 {
 	struct sequence sequence;
-	bool done = sequence_begin(&sequence, &input->current) && wait_for(input, &sequence, plan->first_wait);
 	uint64_t broken = 0;
 
+	sequence_begin(&sequence, &input->current);
+	wait_for(input, &sequence, plan->first_wait);
 	plan->skew = 0;
-	for (uint32_t i = 0; i < plan->count && done; i++) {
+	for (uint32_t i = 0; i < plan->count; i++) {
 		struct plan_step *step = &plan->steps[i];
 		struct table_set_diff diff;
 
-		done = sequence_step(&sequence, &step->set, &diff);
-		if (!done)
-			break;
+		sequence_step(&sequence, &step->set, &diff);
 		step->broken = diff.broken;
 		step->skew = diff.skew;
 		broken += diff.broken;
 		plan->skew = diff.skew > plan->skew ? diff.skew : plan->skew;
 		table_set_diff_free(&diff);
-		done = i + 1 == plan->count || wait_for(input, &sequence, step->wait);
+		if (i + 1 < plan->count)
+			wait_for(input, &sequence, step->wait);
 	}
 	plan->broken = broken < input->at_once.rows ? (uint32_t)broken : input->at_once.rows;
 	sequence_free(&sequence);
-	if (!done)
-		command_error("out of memory");
-	return done;
 }
 
 /* A plan to try. */
@@ -183,8 +176,7 @@ bool plan_search(const struct plan_input *input, struct plan_tables tables[2], s
 		if (candidate->switched)
 			add_step(&plan, &from->switched, candidate->last_wait);
 		add_step(&plan, &from->wanted, PLAN_NO_WAIT);
-		if (!check(input, &plan))
-			return false;
+		check(input, &plan);
 		if (is_better(&plan, best))
 			*best = plan;
 		if (best->broken == 0 && best->skew == 0)

@@ -9,14 +9,6 @@
 #include "cli/past.h"
 #include "cli/plan/plan.h"
 
-static const struct table_backend *find(const struct table *table, const struct netaddr *addr)
-{
-	for (uint32_t i = 0; i < table->backend_count; i++)
-		if (netaddr_compare(&table->backends[i].addr, addr) == 0)
-			return &table->backends[i];
-	return NULL;
-}
-
 bool plan_leaves(const struct table_diff_backend *backend)
 {
 	const struct table_backend *before = backend->before, *after = backend->after;
@@ -127,25 +119,17 @@ static bool append_backend(const struct plan_input *input, struct json_edit *tex
 struct draft {
 	char *elements[TABLE_MAX_PAST + 2]; /* as JSON text; owned */
 	size_t count;
-	bool failed; /* out of memory */
 };
-
-static void add(struct draft *draft, char *element)
-{
-	draft->failed |= !element;
-	draft->elements[draft->count++] = element;
-}
 
 /* Adds the active and filling backends of a table, if there are any: all, or those that are healthy. */
 static void add_state(struct draft *draft, const struct table *table, bool healthy_only)
 {
 	struct table_past state;
 
-	if (!past_of_table(table, healthy_only, &state))
-		draft->failed = true;
+	past_of_table(table, healthy_only, &state);
 	state.time = time(NULL);
 	if (state.backend_count)
-		add(draft, past_text(&state));
+		draft->elements[draft->count++] = past_text(&state);
 	free(state.backends);
 }
 
@@ -166,18 +150,18 @@ static bool set_past(struct json_edit *text, const struct table_diff *pair, enum
 	const struct table *other = kind == PLAN_ANNOUNCE ? pair->after : pair->before;
 	struct draft draft = {0};
 	char path[32];
+	bool done;
 
 	if (any_down(other))
 		add_state(&draft, other, true);
 	add_state(&draft, other, false);
 	for (uint32_t i = 0; with_past && i < pair->before->past_count && draft.count < TABLE_MAX_PAST; i++)
-		add(&draft, past_text(&pair->before->past[i]));
+		draft.elements[draft.count++] = past_text(&pair->before->past[i]);
 	snprintf(path, sizeof(path), "tables[%u]", pair->new_index);
-	if (!draft.failed)
-		draft.failed = !json_edit_set_array(text, path, "previous", draft.elements, draft.count);
+	done = json_edit_set_array(text, path, "previous", draft.elements, draft.count);
 	for (size_t i = 0; i < draft.count; i++)
 		free(draft.elements[i]);
-	return !draft.failed;
+	return done;
 }
 
 static bool set_settings(struct json_edit *text, const struct table_diff *pair, enum plan_kind kind)
@@ -207,16 +191,17 @@ static bool change_table(const struct plan_input *input, struct json_edit *text,
 	const struct table *before = pair->before, *after = pair->after;
 	bool done = true;
 
-	for (uint32_t i = 0; i < after->backend_count && done; i++) {
-		const struct table_backend *backend = &after->backends[i];
+	for (uint32_t i = 0; i < pair->backend_count && done; i++) {
+		const struct table_backend *old = pair->backends[i].before, *new = pair->backends[i].after;
 
-		done = set_backend(
-			text, pair->new_index, i, backend, make_wish(kind, find(before, &backend->addr), backend));
+		if (new)
+			done = set_backend(text, pair->new_index, (uint32_t)(new - after->backends), new,
+				make_wish(kind, old, new));
 	}
 	for (uint32_t i = 0; i < before->backend_count && done; i++) {
 		const struct table_backend *backend = &before->backends[i];
 
-		if (!find(after, &backend->addr))
+		if (table_find_backend(after, NULL, &backend->addr) == after->backend_count)
 			done = append_backend(input, text, pair, i, make_wish(kind, backend, NULL));
 	}
 	return done && set_settings(text, pair, kind) && set_past(text, pair, kind, with_past);

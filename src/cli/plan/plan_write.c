@@ -2,10 +2,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/alloc.h"
 #include "cli/replay/capture.h"
 #include "cli/cli.h"
 #include "cli/output.h"
@@ -156,7 +157,7 @@ static int print_json(const struct replay *replay)
 	text = json ? json_dumps(json, JSON_INDENT(2) | JSON_PRESERVE_ORDER) : NULL;
 	json_decref(json);
 	if (!text)
-		return command_error("out of memory");
+		alloc_failed();
 	printf("\n],%s\n", text + 1);
 	free(text);
 	return COMMAND_OK;
@@ -246,8 +247,8 @@ static int open_all(const struct command_args *args, struct replay *replay)
 		return COMMAND_FAILED;
 	if (replay->out_path && !(replay->out = capture_create(replay->out_path)))
 		return COMMAND_FAILED;
-	replay->memory = malloc(BURST_MAX * (size_t)(BURST_HEADROOM + CAPTURE_MAX_FRAME));
-	return replay->memory ? COMMAND_OK : command_error("out of memory");
+	replay->memory = alloc_grown(NULL, BURST_MAX, BURST_HEADROOM + CAPTURE_MAX_FRAME);
+	return COMMAND_OK;
 }
 
 static int parse_mac(const char *option, const char *text, uint8_t mac[6])
@@ -294,13 +295,11 @@ static int replay_run(const struct command_args *args)
 	struct replay *replay;
 	int code;
 
-	if (!cli_conf_path(args->options[CONFIG]))
-		return command_usage("replay: --config FILE is missing: it has the hash fields");
 	if (args->options[LIST] && args->options[DROPS])
 		return command_usage("replay: --list and --drops exclude each other: give one of them");
 	replay = aligned_alloc(_Alignof(struct replay), sizeof(*replay)); /* the pipeline uses whole cache lines */
 	if (!replay)
-		return command_error("out of memory");
+		alloc_failed();
 	memset(replay, 0, sizeof(*replay));
 	replay->in_path = args->operands[1];
 	replay->out_path = args->count > 2 ? args->operands[2] : NULL;

@@ -10,7 +10,7 @@
 #define GLB_CLI_SIMULATE_FLOWS_H
 
 #include "cli/simulate/script.h"
-#include "table/holders.h"
+#include "cli/diff/holders.h"
 
 /* A table that directors use, or will use. */
 struct flows_version {
@@ -95,21 +95,19 @@ struct flows_measure {
 
 /*
  * Starts with the connections that the table would have after a long time; without any if lengths are `forever`. Takes
- * over table->rows. Returns false if out of memory. The caller frees it in either case.
+ * over table->rows. The caller frees it.
  */
-bool flows_create(struct flows *flows, const struct script *script, struct table *table);
+void flows_create(struct flows *flows, const struct script *script, struct table *table);
 void flows_free(struct flows *flows);
 
-/* Sets whether a proxy is dead; the connections of a dead one end with the next flows_publish(). False: out
- * of memory. */
-bool flows_set_dead(struct flows *flows, const struct netaddr *addr, bool dead);
+/* Sets whether a proxy is dead; the connections of a dead one end with the next flows_publish(). */
+void flows_set_dead(struct flows *flows, const struct netaddr *addr, bool dead);
 
-/* A new table is there: directors use it as soon as they can. Takes over table->rows. Returns false if out
- * of memory. */
-bool flows_publish(struct flows *flows, struct table *table);
+/* A new table is there: directors use it as soon as they can. Takes over table->rows. */
+void flows_publish(struct flows *flows, struct table *table);
 
-/* Time passes. Returns false if out of memory. */
-bool flows_wait(struct flows *flows, int64_t ms);
+/* Time passes. */
+void flows_wait(struct flows *flows, int64_t ms);
 
 /* Returns how long it takes until all directors use the newest table. */
 int64_t flows_late_ms(const struct flows *flows);

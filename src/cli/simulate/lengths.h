@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define LENGTHS_MAX_POINTS 64
+#define LENGTHS_MAX_MS     (INT64_C(36525) * 24 * 3600 * 1000) /* 100 years */
 
 enum lengths_kind {
 	LENGTHS_EXPONENTIAL,
@@ -39,5 +40,8 @@ double lengths_mean(const struct lengths *lengths);
  * begins in each millisecond, this is the number of those that are there and younger than `age`.
  */
 double lengths_younger(const struct lengths *lengths, double age);
+
+/* Parses the words after `lengths` of a script. Returns NULL, or what is wrong; then *lengths may have changed. */
+const char *lengths_parse(struct lengths *lengths, char *const words[], int count);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/alloc.h"
 #include "cli/progress.h"
 #include "cli/shares.h"
 #include "cli/simulate/world.h"
@@ -26,10 +27,9 @@ struct run {
 static bool check(const struct script *script, const struct table *first, bool history, struct faults *faults)
 {
 	struct world world;
-	bool good = world_create(&world, first, history);
+	bool good = true;
 
-	if (!good)
-		faults_error(faults, NULL, "out of memory");
+	world_create(&world, first, history);
 	for (size_t i = 0; good && i < script->count; i++)
 		good = world_change(&world, &script->steps[i], 0, faults);
 	world_free(&world);
@@ -37,20 +37,20 @@ static bool check(const struct script *script, const struct table *first, bool h
 }
 
 /* Builds the newest table. The caller frees table->rows. */
-static bool build(const struct run *run, struct table *table, struct report_step *out)
+static void build(const struct run *run, struct table *table, struct report_step *out)
 {
 	struct table_set set = {.count = 1, .tables = table};
 	struct shares shares;
 
 	*table = run->world.table;
-	if (table_build(&set, cpus_usable()) != 0 || !shares_count_rows(&shares, table))
-		return false;
+	if (table_build(&set, cpus_usable()) != 0)
+		alloc_failed();
+	shares_count_rows(&shares, table);
 	out->imbalance = shares.imbalance;
 	out->row_hops = table->row_hops;
 	shares_free(&shares);
 	for (uint32_t i = 0; i < table->backend_count; i++)
 		out->proxies += table->backends[i].state != TABLE_INACTIVE;
-	return true;
 }
 
 /* Counts the rows whose first hop is another one than in the table before. */
@@ -68,25 +68,15 @@ static uint32_t count_moved(struct run *run)
 	return moved;
 }
 
-static bool note_dead(struct run *run)
+static void publish(struct run *run, struct report_step *out)
 {
-	const struct table *table = &run->world.table;
+	struct table table;
 
-	for (uint32_t i = 0; i < table->backend_count; i++)
-		if (!flows_set_dead(&run->flows, &table->backends[i].addr, run->world.dead[i]))
-			return false;
-	return true;
-}
-
-static bool publish(struct run *run, struct report_step *out)
-{
-	struct table table = {0};
-	bool done = build(run, &table, out) && note_dead(run) && flows_publish(&run->flows, &table);
-
-	free(table.rows);
-	if (done)
-		out->moved_rows = count_moved(run);
-	return done;
+	build(run, &table, out);
+	for (uint32_t i = 0; i < table.backend_count; i++)
+		flows_set_dead(&run->flows, &table.backends[i].addr, run->world.dead[i]);
+	flows_publish(&run->flows, &table);
+	out->moved_rows = count_moved(run);
 }
 
 /* Returns how long it takes until the proxies have no connections; -1: they still have some after 100 years. */
@@ -97,7 +87,7 @@ static int64_t drain_ms(const struct flows *flows, const bool *wanted)
 	while (flows_left(flows, wanted, high) >= DRAINED) {
 		low = high;
 		high = high ? 2 * high : 1000;
-		if (high > SCRIPT_MAX_MS)
+		if (high > LENGTHS_MAX_MS)
 			return -1;
 	}
 	while (high - low > 1) {
@@ -121,38 +111,44 @@ static bool wait_for(struct run *run, const struct script_step *step, const bool
 		return false;
 	}
 	ms = drain_ms(&run->flows, wanted);
-	if (ms >= 0)
-		return flows_wait(&run->flows, ms);
-	script_error(run->faults, step->line, "%s: %.0f connections are left after 100 years", step->text,
-		flows_left(&run->flows, wanted, SCRIPT_MAX_MS));
-	return false;
+	if (ms < 0) {
+		script_error(run->faults, step->line, "%s: %.0f connections are left after 100 years", step->text,
+			flows_left(&run->flows, wanted, LENGTHS_MAX_MS));
+		return false;
+	}
+	flows_wait(&run->flows, ms);
+	return true;
 }
 
 static bool wait_drained(struct run *run, const struct script_step *step)
 {
-	bool *wanted, done = flows_wait(&run->flows, flows_late_ms(&run->flows)) &&
-			     world_select(&run->world, step, run->selected, run->faults);
+	bool *wanted, done;
 
-	wanted = calloc(run->flows.names.proxy_count + 1, sizeof(*wanted));
-	for (uint32_t i = 0; wanted && i < run->world.table.backend_count; i++) {
-		uint32_t proxy;
-
-		if (run->selected[i] && holders_number(&run->flows.names, &run->world.table.backends[i].addr, &proxy))
-			wanted[proxy] = true;
-	}
-	done = done && wanted && wait_for(run, step, wanted);
+	flows_wait(&run->flows, flows_late_ms(&run->flows));
+	if (!world_select(&run->world, step, run->selected, run->faults))
+		return false;
+	wanted = alloc_zeroed(run->flows.names.proxy_count, sizeof(*wanted));
+	for (uint32_t i = 0; i < run->world.table.backend_count; i++)
+		if (run->selected[i])
+			wanted[holders_number(&run->flows.names, &run->world.table.backends[i].addr)] = true;
+	done = wait_for(run, step, wanted);
 	free(wanted);
 	return done;
 }
 
 static bool do_step(struct run *run, const struct script_step *step, struct report_step *out)
 {
-	if (step->verb == SCRIPT_WAIT)
-		return flows_wait(&run->flows, step->wait_ms);
 	if (step->verb == SCRIPT_WAIT_DRAINED)
 		return wait_drained(run, step);
+	if (step->verb == SCRIPT_WAIT) {
+		flows_wait(&run->flows, step->wait_ms);
+		return true;
+	}
 	out->proxies = 0;
-	return world_change(&run->world, step, run->flows.now_ms, run->faults) && publish(run, out);
+	if (!world_change(&run->world, step, run->flows.now_ms, run->faults))
+		return false;
+	publish(run, out);
+	return true;
 }
 
 static void note(struct run *run, struct report_step *out)
@@ -163,32 +159,29 @@ static void note(struct run *run, struct report_step *out)
 	run->report->count++;
 }
 
-static bool start(struct run *run, const struct table *first, bool history)
+static void start(struct run *run, const struct table *first, bool history)
 {
 	struct report_step *out = run->report->steps;
-	struct table table = {0};
-	bool done = out && run->firsts && world_create(&run->world, first, history) && build(run, &table, out) &&
-		    flows_create(&run->flows, run->script, &table);
+	struct table table;
 
-	free(table.rows);
-	if (!done)
-		return false;
+	world_create(&run->world, first, history);
+	build(run, &table, out);
+	flows_create(&run->flows, run->script, &table);
 	count_moved(run);
 	note(run, out);
-	return true;
 }
 
 bool run_script(const struct script *script, const struct table *first, bool history, struct report *report,
 	struct faults *faults)
 {
 	struct run run = {.script = script, .report = report, .faults = faults};
-	bool done = check(script, first, history, faults);
+	bool done = true;
 
-	if (!done)
+	if (!check(script, first, history, faults))
 		return false;
-	run.firsts = calloc(TABLE_ROWS, sizeof(*run.firsts));
-	report->steps = calloc(script->count + 1, sizeof(*report->steps));
-	done = start(&run, first, history);
+	run.firsts = alloc_zeroed(TABLE_ROWS, sizeof(*run.firsts));
+	report->steps = alloc_zeroed(script->count + 1, sizeof(*report->steps));
+	start(&run, first, history);
 	for (size_t i = 0; done && i < script->count; i++) {
 		struct report_step *out = &report->steps[report->count];
 
@@ -200,8 +193,6 @@ bool run_script(const struct script *script, const struct table *first, bool his
 		if (done)
 			note(&run, out);
 	}
-	if (!done && faults->errors == 0)
-		faults_error(faults, NULL, "out of memory");
 	flows_free(&run.flows);
 	world_free(&run.world);
 	free(run.firsts);

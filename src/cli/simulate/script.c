@@ -1,18 +1,85 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/simulate/script.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/simulate/script_lengths.h"
-#include "cli/simulate/script_words.h"
+#include "cli/alloc.h"
 #include "common/text.h"
 #include "table/table.h"
 
 #define DEFAULT_MEAN_MS 30000
 #define DEFAULT_RATE    1000
 #define MAX_WORDS       (2 * LENGTHS_MAX_POINTS + 8)
+
+void script_error(struct faults *faults, int line, const char *format, ...)
+{
+	const struct faults_place place = {.line = line};
+	va_list args;
+
+	va_start(args, format);
+	faults_add(faults, false, &place, format, args);
+	va_end(args);
+}
+
+/* Cuts the words of a line, without its comment. Returns their number, at most `max`. */
+static int cut(char *line, char *words[], int max)
+{
+	int count = 0;
+
+	line[strcspn(line, "#")] = '\0';
+	for (char *word; count < max && (word = strsep(&line, " \t\r"));)
+		if (*word)
+			words[count++] = word;
+	return count;
+}
+
+/* Returns the words with one space between them; the caller frees it. */
+static char *join(char *const words[], int count)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		alloc_failed();
+	for (int i = 0; i < count; i++)
+		fprintf(out, "%s%s", i ? " " : "", words[i]);
+	if (fclose(out) != 0)
+		alloc_failed();
+	return text;
+}
+
+static bool parse_range(const char *text, uint32_t max, struct script_proxies *range)
+{
+	*range = (struct script_proxies){0};
+	if (strcmp(text, "all") == 0)
+		return true;
+	if (strchr(text, '.'))
+		return netaddr_parse(text, &range->addr) && range->addr.family == NETADDR_V4;
+	if (!text_take_number(&text, 1, max, &range->first))
+		return false;
+	range->last = range->first;
+	if (*text == '-' && !text_number(text + 1, range->first, max, &range->last))
+		return false;
+	return *text == '\0' || *text == '-';
+}
+
+/*
+ * Parses numbers and ranges from 1 to max, and addresses, with commas between them; or "all". Fills *ranges, which the
+ * caller frees. Returns NULL, or the wrong part, which the text owns. Changes the text.
+ */
+static const char *parse_ranges(char *text, uint32_t max, struct script_proxies **ranges, size_t *count)
+{
+	*ranges = alloc_zeroed(strlen(text) / 2 + 1, sizeof(**ranges));
+	*count = 0;
+	for (char *part; (part = strsep(&text, ","));)
+		if (!parse_range(part, max, &(*ranges)[(*count)++]))
+			return part;
+	return NULL;
+}
 
 /* The line that is being parsed. */
 struct line {
@@ -39,14 +106,14 @@ static bool wrong(const struct line *line, const char *format, ...)
 
 static bool take_time(const struct line *line, const char *word, int64_t *ms)
 {
-	if (text_duration_ms(word, SCRIPT_MAX_MS, ms))
+	if (text_duration_ms(word, LENGTHS_MAX_MS, ms))
 		return true;
 	return wrong(line, "'%s' is not a time of at most 100 years, such as 500ms, 30s, 10m, 2h or 7d", word);
 }
 
 static bool set_lengths(const struct line *line)
 {
-	const char *problem = script_lengths(&line->script->lengths, line->words + 1, line->count - 1);
+	const char *problem = lengths_parse(&line->script->lengths, line->words + 1, line->count - 1);
 
 	return problem ? wrong(line, "%s", problem) : true;
 }
@@ -69,24 +136,21 @@ static bool set_behind(const struct line *line)
 {
 	struct script *script = line->script;
 	struct script_proxies *ranges;
-	const char *bad = NULL;
-	size_t count = 0;
+	const char *bad;
+	size_t count;
 	int64_t ms;
 
 	if (line->count != 3)
 		return wrong(line, "expected numbers of directors and a time, such as behind 1-4 30s");
 	if (!take_time(line, line->words[2], &ms))
 		return false;
-	ranges = script_ranges(line->words[1], script->directors, &count, &bad);
-	for (size_t i = 0; ranges && i < count; i++)
+	bad = parse_ranges(line->words[1], script->directors, &ranges, &count);
+	for (size_t i = 0; !bad && i < count; i++)
 		for (uint32_t each = ranges[i].first ? ranges[i].first : 1;
 			each <= (ranges[i].first ? ranges[i].last : script->directors); each++)
 			script->behind_ms[each - 1] = ms;
 	free(ranges);
-	if (!ranges)
-		return wrong(line, "'%s' are not numbers of directors from 1 to %u", bad ? bad : line->words[1],
-			script->directors);
-	return true;
+	return !bad || wrong(line, "'%s' are not numbers of directors from 1 to %u", bad, script->directors);
 }
 
 static const struct {
@@ -101,15 +165,13 @@ static const struct {
 
 static bool take_proxies(const struct line *line, struct script_step *step)
 {
-	const char *bad = NULL;
+	const char *bad;
 
 	if (line->count < 2)
 		return wrong(line, "the proxies are missing: give numbers such as 1-4,7, addresses, or all");
-	step->proxies = script_ranges(line->words[1], SCRIPT_MAX_PROXY, &step->proxies_count, &bad);
-	if (step->proxies)
-		return true;
-	return wrong(line, "'%s' is not a proxy: give numbers from 1 to %u such as 1-4,7, IPv4 addresses, or all",
-		bad ? bad : "", SCRIPT_MAX_PROXY);
+	bad = parse_ranges(line->words[1], SCRIPT_MAX_PROXY, &step->proxies, &step->proxies_count);
+	return !bad || wrong(line, "'%s' is not a proxy: give numbers from 1 to %u such as 1-4,7, IPv4 addresses, or all",
+			       bad, SCRIPT_MAX_PROXY);
 }
 
 static bool take_weight(const struct line *line, const char *word, struct script_step *step)
@@ -205,21 +267,18 @@ static const struct {
 static bool add_step(const struct line *line, size_t verb)
 {
 	struct script *script = line->script;
-	struct script_step *step, *steps;
+	struct script_step *step;
 
 	if (script->count == SCRIPT_MAX_STEPS)
 		return wrong(line, "the script has more than %u changes and waits", SCRIPT_MAX_STEPS);
-	steps = realloc(script->steps, (script->count + 1) * sizeof(*steps));
-	if (!steps)
-		return wrong(line, "out of memory");
-	script->steps = steps;
-	step = &steps[script->count++];
+	script->steps = alloc_grown(script->steps, script->count + 1, sizeof(*script->steps));
+	step = &script->steps[script->count++];
 	*step = (struct script_step){
 		.line = line->number,
 		.verb = verbs[verb].verb,
-		.text = script_join(line->words, line->count),
+		.text = join(line->words, line->count),
 	};
-	return step->text ? verbs[verb].take(line, step) : wrong(line, "out of memory");
+	return verbs[verb].take(line, step);
 }
 
 static bool parse_line(const struct line *line)
@@ -252,7 +311,7 @@ bool script_parse(struct script *script, char *text, struct faults *faults)
 	};
 	for (char *at; (at = strsep(&text, "\n"));) {
 		line.number++;
-		line.count = script_cut(at, line.words, MAX_WORDS);
+		line.count = cut(at, line.words, MAX_WORDS);
 		if (line.count == MAX_WORDS)
 			script_error(faults, line.number, "the line has more than %u words", MAX_WORDS - 1);
 		else if (line.count > 0)

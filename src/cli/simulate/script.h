@@ -17,7 +17,6 @@
 #define SCRIPT_MAX_STEPS     10000
 #define SCRIPT_MAX_PROXY     60000 /* number of a proxy */
 #define SCRIPT_MAX_DIRECTORS 1024
-#define SCRIPT_MAX_MS        (INT64_C(36525) * 24 * 3600 * 1000) /* 100 years */
 
 enum script_verb {
 	SCRIPT_ADD,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/alloc.h"
 #include "cli/cli.h"
 #include "cli/simulate/run.h"
 #include "cli/simulate/world.h"
@@ -71,26 +72,21 @@ static int parse_options(const struct command_args *args, struct wish *wish)
 }
 
 /* Makes a table of N proxies, with the addresses that a world gives to their numbers. */
-static bool make_table(const struct wish *wish, struct table_set *set)
+static void make_table(const struct wish *wish, struct table_set *set)
 {
 	const struct world nobody = {0};
-	struct table *table;
+	struct table *table = alloc_zeroed(1, sizeof(*table));
 
-	set->tables = calloc(1, sizeof(*set->tables));
-	table = set->tables;
-	set->count = table ? 1 : 0;
-	if (!table)
-		return false;
+	*set = (struct table_set){.count = 1, .tables = table};
 	table->hops = TABLE_DEFAULT_HOPS;
 	store_be32(table->seed + sizeof(table->seed) - 4, wish->seed);
-	table->backends = calloc(wish->proxies, sizeof(*table->backends));
-	for (uint32_t i = 0; table->backends && i < wish->proxies; i++) {
-		table->backends[i] =
-			(struct table_backend){.state = TABLE_ACTIVE, .healthy = true, .weight = TABLE_DEFAULT_WEIGHT};
-		world_addr(&nobody, i + 1, &table->backends[i].addr);
-		table->backend_count++;
+	table->backends = alloc_zeroed(wish->proxies, sizeof(*table->backends));
+	for (; table->backend_count < wish->proxies; table->backend_count++) {
+		struct table_backend *backend = &table->backends[table->backend_count];
+
+		*backend = (struct table_backend){.state = TABLE_ACTIVE, .healthy = true, .weight = TABLE_DEFAULT_WEIGHT};
+		world_addr(&nobody, table->backend_count + 1, &backend->addr);
 	}
-	return table->backends;
 }
 
 /* Reads TABLE.json, without its rows, and finds its table. */
@@ -127,11 +123,9 @@ static bool find_table(
 {
 	uint32_t index = 0;
 
-	if (wish->proxies && !make_table(wish, set)) {
-		command_error("out of memory");
-		return false;
-	}
-	if (!wish->proxies && !load_table(args->operands[1], args->options[TABLE], set, &index))
+	if (wish->proxies)
+		make_table(wish, set);
+	else if (!load_table(args->operands[1], args->options[TABLE], set, &index))
 		return false;
 	*table = &set->tables[index];
 	if (wish->hops)

@@ -5,21 +5,100 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/alloc.h"
+#include "cli/past.h"
 #include "common/byteorder.h"
-#include "cli/simulate/world_history.h"
 
 #define FIRST_ADDR 0xc6120000u /* 198.18.0.0 */
+#define KEEP_S     (24 * 3600) /* as edit does without --keep */
 
-bool world_create(struct world *world, const struct table *first, bool history)
+/* Copies the previous states of the first table. */
+static void copy_states(struct world *world, const struct table *first)
+{
+	struct table *table = &world->table;
+
+	table->past = alloc_zeroed(TABLE_MAX_PAST, sizeof(*table->past));
+	for (uint32_t i = 0; world->history && i < first->past_count; i++) {
+		struct table_past *past = &table->past[table->past_count++];
+
+		*past = first->past[i];
+		past->time = 0; /* the simulation begins now */
+		past->backends = alloc_zeroed(past->backend_count, sizeof(*past->backends));
+		memcpy(past->backends, first->past[i].backends, past->backend_count * sizeof(*past->backends));
+	}
+}
+
+static void drop_from(struct table *table, uint32_t count)
+{
+	while (table->past_count > count)
+		free(table->past[--table->past_count].backends);
+}
+
+/* Drops the states that say nothing besides these two. */
+static void drop_same(struct table *table, const struct table_past *state, const struct table_past *now)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < table->past_count; i++) {
+		if (past_is_same(state, &table->past[i]) || past_is_same(now, &table->past[i]))
+			free(table->past[i].backends);
+		else
+			table->past[kept++] = table->past[i];
+	}
+	table->past_count = kept;
+}
+
+/* The state becomes the newest one. */
+static void push(struct table *table, const struct table_past *state)
+{
+	drop_from(table, TABLE_MAX_PAST - 1);
+	memmove(table->past + 1, table->past, table->past_count * sizeof(*table->past));
+	table->past[0] = *state;
+	table->past_count++;
+}
+
+static void drop_old(struct table *table, int64_t now_s)
+{
+	uint32_t kept = 0;
+
+	while (kept < table->past_count && table->past[kept].time >= now_s - KEEP_S)
+		kept++;
+	drop_from(table, kept);
+}
+
+/*
+ * If the state differs from the present one, adds it, and drops those that are too old or say nothing more, as `edit`
+ * does. Takes over state->backends.
+ */
+static void remember(struct world *world, struct table_past *state, int64_t now_ms)
+{
+	struct table *table = &world->table;
+	struct table_past now;
+
+	past_of_table(table, false, &now);
+	if (!world->history)
+		drop_from(table, 0);
+	if (world->history && !past_is_same(state, &now)) {
+		drop_same(table, state, &now);
+		drop_old(table, now_ms / 1000);
+		if (state->backend_count > 0) {
+			state->time = now_ms / 1000;
+			push(table, state);
+			state->backends = NULL;
+		}
+	}
+	free(state->backends);
+	free(now.backends);
+}
+
+void world_create(struct world *world, const struct table *first, bool history)
 {
 	struct table *table = &world->table;
 
 	*world = (struct world){.history = history, .numbered = first->backend_count};
-	table->backends = calloc(TABLE_MAX_BACKENDS, sizeof(*table->backends));
-	world->dead = calloc(TABLE_MAX_BACKENDS, sizeof(*world->dead));
-	world->addrs = calloc(first->backend_count + 1, sizeof(*world->addrs));
-	if (!table->backends || !world->dead || !world->addrs)
-		return false;
+	table->backends = alloc_zeroed(TABLE_MAX_BACKENDS, sizeof(*table->backends));
+	world->dead = alloc_zeroed(TABLE_MAX_BACKENDS, sizeof(*world->dead));
+	world->addrs = alloc_zeroed(first->backend_count, sizeof(*world->addrs));
 	memcpy(table->seed, first->seed, sizeof(table->seed));
 	table->hops = first->hops;
 	table->balance = first->balance;
@@ -29,12 +108,12 @@ bool world_create(struct world *world, const struct table *first, bool history)
 		table->backends[i].weight = (uint16_t)table_backend_weight(&first->backends[i]);
 		world->addrs[i] = first->backends[i].addr;
 	}
-	return world_history_create(world, first);
+	copy_states(world, first);
 }
 
 void world_free(struct world *world)
 {
-	world_history_forget(world);
+	drop_from(&world->table, 0);
 	free(world->table.past);
 	free(world->table.backends);
 	free(world->dead);
@@ -214,16 +293,12 @@ static bool change(struct world *world, const struct script_step *step, struct f
 bool world_change(struct world *world, const struct script_step *step, int64_t now_ms, struct faults *faults)
 {
 	struct table_past before;
-	bool done, changed = false;
+	bool changed;
 
 	if (step->verb == SCRIPT_WAIT || step->verb == SCRIPT_WAIT_DRAINED)
 		return change(world, step, faults);
-	done = world_history_take(world, &before);
-	if (done) {
-		changed = change(world, step, faults);
-		done = world_history_add(world, &before, now_ms);
-	}
-	if (!done)
-		script_error(faults, step->line, "out of memory");
-	return done && changed;
+	past_of_table(&world->table, false, &before);
+	changed = change(world, step, faults);
+	remember(world, &before, now_ms);
+	return changed;
 }

@@ -18,8 +18,8 @@ struct world {
 	struct netaddr *addrs; /* by number - 1; owned */
 };
 
-/* Copies what it needs of `first`. Returns false if out of memory. The caller frees it in either case. */
-bool world_create(struct world *world, const struct table *first, bool history);
+/* Copies what it needs of `first`. The caller frees it. */
+void world_create(struct world *world, const struct table *first, bool history);
 void world_free(struct world *world);
 
 /* Sets the address of the proxy with this number. Returns false if a proxy of the first table has this address. */

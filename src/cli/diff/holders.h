@@ -2,22 +2,16 @@
 /*
  * Which proxies hold connections of each row, while one table follows another, and which hops of a table reach them. A
  * connection begins at the first hop of a table that a director uses, and survives under each table whose row has its
- * proxy among the hops. The caller says which tables are in use, how many connections begin and end, and what is lost.
+ * proxy among the hops. The caller says which tables are in use, where connections begin and end, and what is lost.
  * Pure, but allocates memory. One thread may change it.
  */
-#ifndef GLB_TABLE_HOLDERS_H
-#define GLB_TABLE_HOLDERS_H
+#ifndef GLB_CLI_DIFF_HOLDERS_H
+#define GLB_CLI_DIFF_HOLDERS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "table/table.h"
-
-/* A proxy that holds connections of a row. */
-struct holder {
-	double mass; /* above 0; the caller chooses the unit, such as connections */
-	uint32_t proxy;
-};
 
 /* Proxies have numbers from 0, in the order in which the caller first named them. A number stays valid. */
 struct holders {
@@ -26,25 +20,24 @@ struct holders {
 	uint32_t *by_address; /* the numbers, sorted by address; owned */
 	uint32_t room; /* holders that each row has memory for; it grows for all rows at once */
 	uint32_t *counts; /* by row: number of holders; owned */
-	struct holder *list; /* [row * room + i]: holder i of the row, in no order; owned */
+	uint32_t *list; /* [row * room + i]: number of holder i of the row, in no order; owned */
 };
 
-/* Starts without proxies and without connections. Returns false if out of memory. The caller frees it. */
-bool holders_create(struct holders *holders);
+/* Starts without proxies and without connections. The caller frees it. */
+void holders_create(struct holders *holders);
 void holders_free(struct holders *holders);
 
-/* Sets *proxy to the number of this address, which is a new one if nobody named it before. Returns false if out of
- * memory. */
-bool holders_number(struct holders *holders, const struct netaddr *addr, uint32_t *proxy);
+/* Returns the number of this address, which is a new one if nobody named it before. */
+uint32_t holders_number(struct holders *holders, const struct netaddr *addr);
 
-/* Adds connections to a row. Returns false if out of memory. */
-bool holders_add(struct holders *holders, uint32_t row, uint32_t proxy, double mass);
+/* The proxy holds connections of a row. */
+void holders_add(struct holders *holders, uint32_t row, uint32_t proxy);
 
-/* Removes the proxy from all rows: it has failed, or its connections have ended. Returns its mass. */
-double holders_remove_proxy(struct holders *holders, uint32_t proxy);
+/* Removes the proxy from all rows: it has failed, or its connections have ended. */
+void holders_remove_proxy(struct holders *holders, uint32_t proxy);
 
-/* The holders of a row, counts[row] in number. A caller may change their masses. holders_add() moves them. */
-static inline struct holder *holders_of(const struct holders *holders, uint32_t row)
+/* The holders of a row, counts[row] in number. holders_add() moves them. */
+static inline uint32_t *holders_of(const struct holders *holders, uint32_t row)
 {
 	return holders->list + (size_t)row * holders->room;
 }
@@ -57,8 +50,8 @@ struct holders_table {
 	bool *listed; /* by number: the proxy is in the table and not inactive; owned */
 };
 
-/* Names all backends. Returns false if out of memory. The caller closes it in either case. */
-bool holders_table_open(struct holders *holders, const struct table *table, struct holders_table *out);
+/* Names all backends. The caller closes it. */
+void holders_table_open(struct holders *holders, const struct table *table, struct holders_table *out);
 void holders_table_close(struct holders_table *table);
 
 /* Returns the proxy that gets the new connections of the row. */
