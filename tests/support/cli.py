@@ -7,6 +7,7 @@ import re
 import struct
 import subprocess
 
+from lab.tools import TIMEOUT_S
 from model import siphash24
 from support.director_conf import CONFIG, write_config
 from support.outputs import check_output
@@ -18,7 +19,7 @@ CHECK_WARNINGS, CHECK_ERRORS = 1, 2
 
 def run(*args, code=OK, **kwargs):
     """Runs the CLI, which must exit with `code`. The result has stdout and stderr as text."""
-    done = subprocess.run([CLI, *map(str, args)], capture_output=True, text=True, timeout=60, **kwargs)
+    done = subprocess.run([CLI, *map(str, args)], capture_output=True, text=True, timeout=TIMEOUT_S, **kwargs)
     assert done.returncode == code, f"exit code {done.returncode}, not {code}: {done.stderr}{done.stdout}"
     if "--json" in args and done.stdout:
         live = " --live" if "--live" in args and args[0] in ("show", "lookup", "tables") else ""
