@@ -97,6 +97,7 @@ def test_switch_that_becomes_unreadable_withdraws_and_its_absence_announces(anno
         announcer.wait_announced(ON, ON6)
         path.symlink_to(path)
         announcer.wait_announced()
+        announcer.wait_rounds(director, 1)  # the status follows the last command of the daemon
         assert "the switch_file cannot be read" in announcer.call("status", code=1).stdout
         path.unlink()
         announcer.wait_announced(ON, ON6)
