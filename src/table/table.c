@@ -62,6 +62,20 @@ bool table_state_parse(const char *name, uint8_t *state)
 	return false;
 }
 
+int table_bind_compare(const void *a, const void *b)
+{
+	const struct table_bind *x = a, *y = b;
+	int order = netaddr_compare(&x->prefix.addr, &y->prefix.addr);
+
+	if (!order)
+		order = (int)x->prefix.length - y->prefix.length;
+	if (!order)
+		order = (int)x->protocol - y->protocol;
+	if (!order)
+		order = (int)x->port_start - y->port_start;
+	return order ? order : (int)x->port_end - y->port_end;
+}
+
 const char *table_bind_text(const struct table_bind *bind, char buf[TABLE_BIND_TEXT_MAX])
 {
 	char prefix[NETPREFIX_TEXT_MAX], last[8] = "";

@@ -110,6 +110,9 @@ bool table_state_parse(const char *name, uint8_t *state);
 const char *table_protocol_name(uint8_t protocol);
 const char *table_state_name(uint8_t state);
 
+/* Orders struct table_bind by all that they match, for qsort() and bsearch(). */
+int table_bind_compare(const void *a, const void *b);
+
 #define TABLE_BIND_TEXT_MAX (NETPREFIX_TEXT_MAX + 32)
 
 /* Writes "tcp 10.0.0.0/8 port 80-90". Returns buf. */

@@ -24,9 +24,7 @@ static bool is_same(const struct table_bind *bind, const char *operand)
 {
 	struct table_bind other;
 
-	return bind_operand_parse(operand, &other) && netaddr_compare(&bind->prefix.addr, &other.prefix.addr) == 0 &&
-	       bind->prefix.length == other.prefix.length && bind->protocol == other.protocol &&
-	       bind->port_start == other.port_start && bind->port_end == other.port_end;
+	return bind_operand_parse(operand, &other) && table_bind_compare(bind, &other) == 0;
 }
 
 static bool has_bind(const struct table *table, const char *operand)

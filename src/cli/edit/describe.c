@@ -106,20 +106,6 @@ static void describe_backends(struct versions *versions)
 	free(new_order);
 }
 
-static int compare_binds(const void *a, const void *b)
-{
-	const struct table_bind *x = a, *y = b;
-	int order = netaddr_compare(&x->prefix.addr, &y->prefix.addr);
-
-	if (!order)
-		order = (int)x->prefix.length - y->prefix.length;
-	if (!order)
-		order = (int)x->protocol - y->protocol;
-	if (!order)
-		order = (int)x->port_start - y->port_start;
-	return order ? order : (int)x->port_end - y->port_end;
-}
-
 /* Prints a line for each bind of `table` that `other` does not have. */
 static void describe_binds(
 	struct versions *versions, const struct table *table, const struct table *other, const char *what)
@@ -133,9 +119,9 @@ static void describe_binds(
 	}
 	for (uint32_t i = 0; i < other->bind_count; i++)
 		sorted[i] = other->binds[i];
-	qsort(sorted, other->bind_count, sizeof(*sorted), compare_binds);
+	qsort(sorted, other->bind_count, sizeof(*sorted), table_bind_compare);
 	for (uint32_t i = 0; i < table->bind_count; i++)
-		if (!bsearch(&table->binds[i], sorted, other->bind_count, sizeof(*sorted), compare_binds))
+		if (!bsearch(&table->binds[i], sorted, other->bind_count, sizeof(*sorted), table_bind_compare))
 			line(versions, "bind %s %s", table_bind_text(&table->binds[i], text), what);
 	free(sorted);
 }

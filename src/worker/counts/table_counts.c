@@ -109,20 +109,6 @@ static int compare_backends(const void *a, const void *b)
 	return netaddr_compare(&left->addr, &right->addr);
 }
 
-static int compare_binds(const void *a, const void *b)
-{
-	const struct table_bind *left = a, *right = b;
-	int order = netaddr_compare(&left->prefix.addr, &right->prefix.addr);
-
-	if (order == 0)
-		order = (int)left->prefix.length - right->prefix.length;
-	if (order == 0)
-		order = (int)left->protocol - right->protocol;
-	if (order == 0)
-		order = (int)left->port_start - right->port_start;
-	return order ? order : (int)left->port_end - right->port_end;
-}
-
 /* Lists the backends of a table. NULL: out of memory. The caller frees the list. */
 static struct count_key *list_backends(const struct routes *routes, uint32_t t)
 {
@@ -195,8 +181,8 @@ void table_counts_carry(struct table_counts *counts, const struct routes *routes
 	keys = list_binds(counts, routes, to);
 	old_keys = list_binds(old, old_routes, from);
 	if (keys && old_keys)
-		count_rows_match(
-			keys, table->bind_count, old_keys, old_table->bind_count, compare_binds, carry_bind, &carriage);
+		count_rows_match(keys, table->bind_count, old_keys, old_table->bind_count, table_bind_compare,
+			carry_bind, &carriage);
 	free(keys);
 	free(old_keys);
 }
