@@ -33,9 +33,11 @@ static uint32_t edit_find_backend(const struct table *table, const char *operand
 	return table_find_backend(table, NULL, &addr);
 }
 
-bool edit_find_tables(const struct edit *edit, const char *operand, bool found[TABLE_MAX_TABLES])
+/* Checks that the selected tables have the backend, in a clear choice of tables. */
+static bool check_backend(const struct edit *edit, const char *operand)
 {
 	const struct table_set *set = &edit->change.old.set;
+	bool found[TABLE_MAX_TABLES];
 
 	for (uint32_t i = 0; i < set->count; i++)
 		found[i] =
@@ -43,45 +45,48 @@ bool edit_find_tables(const struct edit *edit, const char *operand, bool found[T
 	return edit_check_matches(edit, "backend", operand, found);
 }
 
-bool edit_each_backend(struct edit *edit, int count, bool (*change)(struct edit *edit, const char *path))
+static bool is_operand(const struct edit *edit, int count, const struct table_backend *backend)
+{
+	for (int i = 0; i < count; i++) {
+		struct netaddr addr = {0};
+
+		netaddr_parse(edit->operands[i], &addr);
+		if (netaddr_compare(&addr, &backend->addr) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool edit_each_backend(struct edit *edit, int count, edit_visit *visit, void *context)
 {
 	const struct table_set *set = &edit->change.old.set;
-	bool found[TABLE_MAX_TABLES];
-	char path[64];
 
-	for (int i = 0; i < count; i++) {
-		if (!edit_find_tables(edit, edit->operands[i], found))
+	for (int i = 0; i < count; i++)
+		if (!check_backend(edit, edit->operands[i]))
 			return false;
-		for (uint32_t t = 0; t < set->count; t++) {
-			if (!found[t])
-				continue;
-			snprintf(path, sizeof(path), "tables[%u].backends[%u]", t,
-				edit_find_backend(&set->tables[t], edit->operands[i]));
-			if (!change(edit, path))
-				return edit_failed(edit);
-		}
-	}
+	for (uint32_t t = 0; t < set->count; t++)
+		for (uint32_t b = set->tables[t].backend_count; edit->selected[t] && b-- > 0;)
+			if (is_operand(edit, count, &set->tables[t].backends[b]) && !visit(edit, t, b, context))
+				return false;
 	return true;
 }
 
-static bool set_draining(struct edit *edit, const char *path)
+static bool set_state(struct edit *edit, uint32_t t, uint32_t b, void *state)
 {
-	return json_edit_set(&edit->change.after, path, "state", "\"draining\"");
-}
+	char path[64];
 
-static bool set_active(struct edit *edit, const char *path)
-{
-	return json_edit_set(&edit->change.after, path, "state", "\"active\"");
+	snprintf(path, sizeof(path), "tables[%u].backends[%u]", t, b);
+	return json_edit_set(&edit->change.after, path, "state", state) || edit_failed(edit);
 }
 
 bool edit_drain(struct edit *edit)
 {
-	return edit_each_backend(edit, edit->count, set_draining);
+	return edit_each_backend(edit, edit->count, set_state, "\"draining\"");
 }
 
 bool edit_undrain(struct edit *edit)
 {
-	return edit_each_backend(edit, edit->count, set_active);
+	return edit_each_backend(edit, edit->count, set_state, "\"active\"");
 }
 
 /* Returns the text of the checks that the new backends of a table get, or NULL: none. False, with an error: there are

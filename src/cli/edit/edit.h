@@ -50,11 +50,14 @@ bool edit_forget(struct edit *edit);
 bool edit_add_bind(struct edit *edit);
 bool edit_remove_bind(struct edit *edit);
 
-/* Finds the tables of the selection that have the backend. False, with an error: the choice is not clear. */
-bool edit_find_tables(const struct edit *edit, const char *operand, bool found[TABLE_MAX_TABLES]);
+/* What a verb does with backend `b` of table `t`. False, with an error: nothing may be written. */
+typedef bool edit_visit(struct edit *edit, uint32_t t, uint32_t b, void *context);
 
-/* Calls `change` with the path of each backend that the first `count` operands name, in each table that has it. */
-bool edit_each_backend(struct edit *edit, int count, bool (*change)(struct edit *edit, const char *path));
+/*
+ * Calls `visit` for each backend that the first `count` operands name, in each selected table that has it: backwards,
+ * so that a visit may remove the backend. False, with an error: the choice of tables is not clear, or a visit failed.
+ */
+bool edit_each_backend(struct edit *edit, int count, edit_visit *visit, void *context);
 
 /* Prints an error and returns false if the selection is not clear enough to change tables as a whole. */
 bool edit_needs_one_table(const struct edit *edit);

@@ -8,30 +8,6 @@
 #include "cli/edit/proxies.h"
 #include "common/text.h"
 
-static bool is_operand(const struct edit *edit, const struct table_backend *backend)
-{
-	for (int i = 0; i < edit->count; i++) {
-		struct netaddr addr = {0};
-
-		netaddr_parse(edit->operands[i], &addr);
-		if (netaddr_compare(&addr, &backend->addr) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Calls `visit` for each backend that is removed: table and index. Backwards, so that the indices before stay valid. */
-static bool each_removed(struct edit *edit, void *context, bool (*visit)(struct edit *, uint32_t, uint32_t, void *))
-{
-	const struct table_set *set = &edit->change.old.set;
-
-	for (uint32_t t = 0; t < set->count; t++)
-		for (uint32_t b = set->tables[t].backend_count; edit->selected[t] && b-- > 0;)
-			if (is_operand(edit, &set->tables[t].backends[b]) && !visit(edit, t, b, context))
-				return false;
-	return true;
-}
-
 static bool refuse_active(struct edit *edit, uint32_t t, uint32_t b, void *unused)
 {
 	const struct table_set *set = &edit->change.old.set;
@@ -85,7 +61,7 @@ static bool ask(struct edit *edit, const char *file)
 		netaddr_parse(edit->operands[i], &backends[i]);
 	ended = proxies_open(&proxies, file, edit->args) &&
 		proxies_ask_for_new_counts(&proxies, backends, (size_t)edit->count) &&
-		each_removed(edit, &proxies, check_left);
+		edit_each_backend(edit, edit->count, check_left, &proxies);
 	proxies_close(&proxies);
 	free(backends);
 	return ended;
@@ -103,12 +79,8 @@ static bool remove_one(struct edit *edit, uint32_t t, uint32_t b, void *unused)
 bool edit_remove(struct edit *edit)
 {
 	const char *file = edit->args->options[EDIT_PROXIES];
-	bool found[TABLE_MAX_TABLES];
 
-	for (int i = 0; i < edit->count; i++)
-		if (!edit_find_tables(edit, edit->operands[i], found))
-			return false;
-	if (file && (!each_removed(edit, NULL, refuse_active) || !ask(edit, file)))
+	if (file && (!edit_each_backend(edit, edit->count, refuse_active, NULL) || !ask(edit, file)))
 		return false;
-	return each_removed(edit, NULL, remove_one);
+	return edit_each_backend(edit, edit->count, remove_one, NULL);
 }

@@ -156,9 +156,13 @@ static bool apply_all(struct edit *edit, const char *path, const struct target *
 	return true;
 }
 
-static bool apply_to_backend(struct edit *edit, const char *path)
+static bool apply_to_backend(struct edit *edit, uint32_t t, uint32_t b, void *unused)
 {
-	return apply_all(edit, path, &backend);
+	char path[64];
+
+	(void)unused;
+	snprintf(path, sizeof(path), "tables[%u].backends[%u]", t, b);
+	return apply_all(edit, path, &backend) || edit_failed(edit);
 }
 
 bool edit_set(struct edit *edit)
@@ -167,7 +171,7 @@ bool edit_set(struct edit *edit)
 	char path[32];
 
 	if (addresses)
-		return edit_each_backend(edit, addresses, apply_to_backend);
+		return edit_each_backend(edit, addresses, apply_to_backend, NULL);
 	if (!edit_needs_one_table(edit))
 		return false;
 	for (uint32_t t = 0; t < edit->change.old.set.count; t++) {
