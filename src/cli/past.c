@@ -70,3 +70,24 @@ char *past_text(const struct table_past *state)
 		alloc_failed();
 	return text;
 }
+
+void past_list_add(struct past_list *list, char *element)
+{
+	list->failed |= !element;
+	list->elements[list->count++] = element;
+}
+
+bool past_list_write(struct past_list *list, struct json_edit *edit, const char *object)
+{
+	bool written = !list->failed;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s%sprevious", object, *object ? "." : "");
+	if (written && list->count)
+		written = json_edit_set_array(edit, object, "previous", list->elements, list->count);
+	else if (written)
+		written = json_edit_drop(edit, path);
+	for (size_t i = 0; i < list->count; i++)
+		free(list->elements[i]);
+	return written;
+}

@@ -36,57 +36,23 @@ struct draft {
 	uint32_t t;
 	struct json_edit *edit; /* the whole text, or that of the table */
 	const char *object; /* path of the table in the text; "": it is the text */
-	char *elements[TABLE_MAX_PAST + 1]; /* as JSON text; owned */
-	size_t count;
-	bool failed; /* out of memory */
+	struct past_list list;
 };
-
-static void add(struct draft *draft, char *element)
-{
-	draft->failed |= !element;
-	draft->elements[draft->count++] = element;
-}
-
-#define PATH_MAX_SIZE 64
-
-/* Writes the path of the member, or of one of its elements. */
-static void path_of(const struct draft *draft, const char *member, char path[PATH_MAX_SIZE])
-{
-	snprintf(path, PATH_MAX_SIZE, "%s%s%s", draft->object, *draft->object ? "." : "", member);
-}
 
 static void add_kept(struct draft *draft, uint32_t index)
 {
-	char member[32], path[PATH_MAX_SIZE];
+	char path[64];
 
-	snprintf(member, sizeof(member), "previous[%u]", index);
-	path_of(draft, member, path);
-	add(draft, json_edit_get(draft->edit, path));
-}
-
-/* Removes the member, if the table has it. */
-static bool remove_previous(const struct draft *draft)
-{
-	char path[PATH_MAX_SIZE];
-
-	path_of(draft, "previous", path);
-	return json_edit_drop(draft->edit, path);
+	snprintf(path, sizeof(path), "%s%sprevious[%u]", draft->object, *draft->object ? "." : "", index);
+	past_list_add(&draft->list, json_edit_get(draft->edit, path));
 }
 
 /* Writes the draft, and frees it. */
 static bool finish(struct draft *draft)
 {
-	bool written = !draft->failed;
-
-	if (written)
-		written = draft->count ? json_edit_set_array(
-						 draft->edit, draft->object, "previous", draft->elements, draft->count)
-				       : remove_previous(draft);
-	for (size_t i = 0; i < draft->count; i++)
-		free(draft->elements[i]);
-	if (!written)
-		command_error("%s: its previous states cannot be written: out of memory", draft->change->named);
-	return written;
+	return past_list_write(&draft->list, draft->edit, draft->object) ||
+	       command_error("%s: its previous states cannot be written: out of memory", draft->change->named) ==
+		       COMMAND_OK;
 }
 
 static void say_forgotten(const struct table_set *set, uint32_t t, const struct table_past *past, const char *why)
@@ -121,7 +87,7 @@ static void add_replaced(struct draft *draft, struct table_past *state, const st
 			"warning: %s: the clock of this host is wrong: it says %s: correct it, because the previous states of table %s are forgotten by their age",
 			draft->change->named, utc_format(now, text), name);
 	}
-	add(draft, past_text(state));
+	past_list_add(&draft->list, past_text(state));
 }
 
 /* Makes `previous` of table t, whose text is `edit`: the replaced state, and those before it that still count. */
@@ -140,7 +106,7 @@ static bool write_states(struct change *change, const struct table_set *set, uin
 			continue;
 		if (is_old(&table->past[i], now, keep_s))
 			say_forgotten(set, t, &table->past[i], "it is older than --keep (24h unless given)");
-		else if (draft.count == TABLE_MAX_PAST)
+		else if (draft.list.count == TABLE_MAX_PAST)
 			say_forgotten(set, t, &table->past[i], "a table has at most 16");
 		else
 			add_kept(&draft, i);

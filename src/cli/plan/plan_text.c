@@ -115,21 +115,15 @@ static bool append_backend(const struct plan_input *input, struct json_edit *tex
 	return done;
 }
 
-/* The next `previous` of a table. */
-struct draft {
-	char *elements[TABLE_MAX_PAST + 2]; /* as JSON text; owned */
-	size_t count;
-};
-
 /* Adds the active and filling backends of a table, if there are any: all, or those that are healthy. */
-static void add_state(struct draft *draft, const struct table *table, bool healthy_only)
+static void add_state(struct past_list *list, const struct table *table, bool healthy_only)
 {
 	struct table_past state;
 
 	past_of_table(table, healthy_only, &state);
 	state.time = time(NULL);
 	if (state.backend_count)
-		draft->elements[draft->count++] = past_text(&state);
+		past_list_add(list, past_text(&state));
 	free(state.backends);
 }
 
@@ -148,20 +142,16 @@ static bool any_down(const struct table *table)
 static bool set_past(struct json_edit *text, const struct table_diff *pair, enum plan_kind kind, bool with_past)
 {
 	const struct table *other = kind == PLAN_ANNOUNCE ? pair->after : pair->before;
-	struct draft draft = {0};
+	struct past_list list = {0};
 	char path[32];
-	bool done;
 
 	if (any_down(other))
-		add_state(&draft, other, true);
-	add_state(&draft, other, false);
-	for (uint32_t i = 0; with_past && i < pair->before->past_count && draft.count < TABLE_MAX_PAST; i++)
-		draft.elements[draft.count++] = past_text(&pair->before->past[i]);
+		add_state(&list, other, true);
+	add_state(&list, other, false);
+	for (uint32_t i = 0; with_past && i < pair->before->past_count && list.count < TABLE_MAX_PAST; i++)
+		past_list_add(&list, past_text(&pair->before->past[i]));
 	snprintf(path, sizeof(path), "tables[%u]", pair->new_index);
-	done = json_edit_set_array(text, path, "previous", draft.elements, draft.count);
-	for (size_t i = 0; i < draft.count; i++)
-		free(draft.elements[i]);
-	return done;
+	return past_list_write(&list, text, path);
 }
 
 static bool set_settings(struct json_edit *text, const struct table_diff *pair, enum plan_kind kind)
