@@ -12,6 +12,7 @@
 
 #include "cli/cli.h"
 #include "common/file/file.h"
+#include "table/file/json/json_parse.h"
 
 #define MAX_SIZE ((size_t)64 << 20) /* bytes, as for a table */
 
@@ -77,37 +78,13 @@ void migrate_note_unknown(struct migration *migration, const char *where, json_t
 	}
 }
 
-/* The file exists only in memory. */
-void migrate_check_file(
-	const char *text, size_t size, int (*read)(const char *path, struct faults *faults), struct faults *faults)
-{
-	int fd = memfd_create("result", MFD_CLOEXEC);
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (fd < 0 || write(fd, text, size) != (ssize_t)size)
-		faults_error(faults, NULL, "cannot be checked: %s", strerror(errno));
-	else
-		read(path, faults);
-	if (fd >= 0)
-		close(fd);
-}
-
 /* Parses the text if it looks like JSON. False: it is not JSON, and an error says why. */
 static bool parse(struct migration *migration)
 {
 	const char *start = migration->text + strspn(migration->text, " \t\r\n");
-	char shown[JSON_READER_TEXT_MAX];
-	json_error_t where;
 
-	if (*start != '{' && *start != '[')
-		return true;
-	migration->root = json_loadb(migration->text, migration->size, JSON_REJECT_DUPLICATES, &where);
-	if (!migration->root)
-		faults_error_at(&migration->errors,
-			&(struct faults_place){.line = where.line, .has_column = true, .column = where.column},
-			"not JSON: %s", json_reader_text(where.text, 120, shown));
-	return migration->root;
+	return (*start != '{' && *start != '[') ||
+	       json_parse(migration->text, migration->size, &migration->root, &migration->errors) == 0;
 }
 
 static const struct migrate_kind *find_kind(struct migration *migration)
@@ -127,16 +104,24 @@ static const struct migrate_kind *find_kind(struct migration *migration)
 	return NULL;
 }
 
-/* The lines in its faults are those of the result, which the label says. */
+/* Reads the result from a file that exists only in memory. The lines in its faults are those of the result, which the
+ * label says. */
 static void check_result(
 	const struct migrate_kind *kind, struct migration *migration, const char *from, const char *text, size_t size)
 {
 	bool same = size == migration->size && memcmp(text, migration->text, size) == 0;
-	char label[PATH_MAX + 32];
+	char label[PATH_MAX + 32], path[64];
+	int fd = memfd_create("result", MFD_CLOEXEC);
 
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	snprintf(label, sizeof(label), "%s%s", from, same ? "" : ", converted");
 	migration->errors.file = label;
-	kind->check(text, size, &migration->errors);
+	if (fd < 0 || write(fd, text, size) != (ssize_t)size)
+		faults_error(&migration->errors, NULL, "cannot be checked: %s", strerror(errno));
+	else
+		kind->read(path, &migration->errors);
+	if (fd >= 0)
+		close(fd);
 	migration->errors.file = from;
 }
 

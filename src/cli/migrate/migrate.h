@@ -31,8 +31,8 @@ struct migrate_kind {
 	/* Returns true if the content is of this kind. */
 	bool (*matches)(const struct migration *migration);
 	void (*convert)(struct migration *migration);
-	/* Reads the result as its program does, and adds the errors. */
-	void (*check)(const char *text, size_t size, struct faults *faults);
+	/* Reads a file with the result as its program does, and adds the errors. */
+	void (*read)(const char *path, struct faults *faults);
 	bool keeps_notes; /* the result ends with the notes, as comments that begin with # */
 };
 
@@ -47,9 +47,5 @@ const char *migrate_value_text(const json_t *value, char buf[JSON_READER_TEXT_MA
 /* Adds a note about each member of the object that is not in `known`, which ends with NULL. `where` is the object's
  * path. */
 void migrate_note_unknown(struct migration *migration, const char *where, json_t *object, const char *const *known);
-
-/* For the check of a kind: calls `read` with the path of a file that has this text. */
-void migrate_check_file(
-	const char *text, size_t size, int (*read)(const char *path, struct faults *faults), struct faults *faults);
 
 #endif

@@ -280,16 +280,11 @@ static void convert(struct migration *migration)
 	migrate_note_unknown(migration, NULL, migration->root, known);
 }
 
-static int read_result(const char *path, struct faults *faults)
+static void read_result(const char *path, struct faults *faults)
 {
 	struct conf conf;
 
-	return conf_read(path, &conf, faults);
+	conf_read(path, &conf, faults);
 }
 
-static void check(const char *text, size_t size, struct faults *faults)
-{
-	migrate_check_file(text, size, read_result, faults);
-}
-
-const struct migrate_kind migrate_director = {"director.conf", matches, convert, check, true};
+const struct migrate_kind migrate_director = {"director.conf", matches, convert, read_result, true};

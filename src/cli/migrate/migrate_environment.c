@@ -127,18 +127,12 @@ static void convert(struct migration *migration)
 			"bind the ports to vfio-pci instead of igb_uio, which DPDK no longer has");
 }
 
-static int read_result(const char *path, struct faults *faults)
+/* Leaves out warnings about files that do not exist, because the result may be for another host. */
+static void read_result(const char *path, struct faults *faults)
 {
 	check_environment(path, faults);
-	return 0;
-}
-
-/* Leaves out warnings about files that do not exist, because the result may be for another host. */
-static void check(const char *text, size_t size, struct faults *faults)
-{
-	migrate_check_file(text, size, read_result, faults);
 	if (faults->errors == 0)
 		faults_clear(faults);
 }
 
-const struct migrate_kind migrate_environment = {"environment file", matches, convert, check, false};
+const struct migrate_kind migrate_environment = {"environment file", matches, convert, read_result, false};

@@ -133,19 +133,12 @@ static void convert(struct migration *migration)
 	migrate_note_unknown(migration, NULL, migration->root, known);
 }
 
-static int read_result(const char *path, struct faults *faults)
+static void read_result(const char *path, struct faults *faults)
 {
 	struct conf conf;
-	int error = conf_read_healthcheck(path, &conf, faults);
 
-	if (!error)
+	if (conf_read_healthcheck(path, &conf, faults) == 0)
 		conf_free(&conf);
-	return error;
 }
 
-static void check(const char *text, size_t size, struct faults *faults)
-{
-	migrate_check_file(text, size, read_result, faults);
-}
-
-const struct migrate_kind migrate_healthcheck = {"healthcheck.conf", matches, convert, check, true};
+const struct migrate_kind migrate_healthcheck = {"healthcheck.conf", matches, convert, read_result, true};

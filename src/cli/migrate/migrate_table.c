@@ -9,8 +9,8 @@
 #include "cli/migrate/migrate.h"
 #include "common/text.h"
 #include "table/file/json/json_copy.h"
-#include "table/file/json/table_json.h"
 #include "table/file/json/table_json_members.h"
+#include "table/file/table_load.h"
 
 #define PATH_TEXT_MAX 128
 
@@ -77,10 +77,8 @@ static void add_member(struct draft *draft, const char *key, const char *value, 
 {
 	const char *text = draft->migration->text;
 	struct json_span span = find(draft, neighbour);
-	size_t white = span.key.at;
+	size_t white = span.key.at - json_white_before(text, span.key.at);
 
-	while (strchr(" \t\r\n", text[white - 1]))
-		white--;
 	json_copy_until(&draft->copy, first ? white : span.end);
 	fprintf(draft->copy.to, "%s%.*s\"%s\": %s%s", first ? "" : ",", (int)(span.key.at - white), text + white, key,
 		value, first ? "," : "");
@@ -265,12 +263,12 @@ static void convert(struct migration *migration)
 	json_decref(draft.renamed);
 }
 
-static void check(const char *text, size_t size, struct faults *faults)
+static void read_result(const char *path, struct faults *faults)
 {
 	struct table_set set;
 
-	table_json_parse(text, size, &set, faults);
+	table_load_json(path, &set, faults);
 	table_set_free(&set);
 }
 
-const struct migrate_kind migrate_table = {"JSON table", matches, convert, check, false};
+const struct migrate_kind migrate_table = {"JSON table", matches, convert, read_result, false};

@@ -15,16 +15,6 @@ void table_document_free(struct table_document *document)
 	*document = (struct table_document){0};
 }
 
-/* Returns the size of the white space before `end`. */
-static size_t white_before(const char *text, size_t end)
-{
-	size_t begin = end;
-
-	while (begin > 0 && strchr(" \t\r\n", text[begin - 1]))
-		begin--;
-	return end - begin;
-}
-
 /* Adds a last member, with the same white space as the member before it. A backend has one at least, its address. */
 static void add_member(struct json_copy *copy, const struct json_span *object, const char *value)
 {
@@ -32,7 +22,7 @@ static void add_member(struct json_copy *copy, const struct json_span *object, c
 	struct json_span first, last;
 	size_t count = json_locate_children(&copy->locate, object, &first, &last), size, colon;
 
-	size = white_before(text, last.key.at);
+	size = json_white_before(text, last.key.at);
 	white = text + last.key.at - size;
 	if (count == 1 && !memchr(white, '\n', size)) {
 		white = " ";

@@ -36,11 +36,7 @@ static struct piece piece_of(const struct json_edit *edit, size_t begin, size_t 
 
 static struct piece white_before(const struct json_edit *edit, size_t end)
 {
-	size_t begin = end;
-
-	while (begin > 0 && strchr(" \t\r\n", edit->text[begin - 1]))
-		begin--;
-	return piece_of(edit, begin, end);
+	return piece_of(edit, end - json_white_before(edit->text, end), end);
 }
 
 static bool is_string(const struct json_edit *edit, const struct json_span *child)
@@ -234,10 +230,10 @@ bool json_edit_remove(struct json_edit *edit, const char *path)
 	if (!*path || !json_locate_path(&locate, path, &span))
 		return false;
 	/* With the comma and the white space before it; or, for the first child, with those after it. */
-	begin = span.key.at - (size_t)white_before(edit, span.key.at).size;
+	begin = span.key.at - json_white_before(edit->text, span.key.at);
 	end = span.end;
 	if (edit->text[begin - 1] == ',') {
-		begin -= 1 + (size_t)white_before(edit, begin - 1).size;
+		begin -= 1 + json_white_before(edit->text, begin - 1);
 		return splice(edit, begin, end, "");
 	}
 	end += strspn(edit->text + end, " \t\r\n");

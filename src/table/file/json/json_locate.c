@@ -295,6 +295,15 @@ size_t json_locate_children(const struct json_locate *locate, const struct json_
 	return count;
 }
 
+size_t json_white_before(const char *text, size_t end)
+{
+	size_t begin = end;
+
+	while (begin > 0 && is_space(text[begin - 1]))
+		begin--;
+	return end - begin;
+}
+
 bool json_locate_path(struct json_locate *locate, const char *path, struct json_span *span)
 {
 	struct json_step steps[JSON_LOCATE_STEPS];

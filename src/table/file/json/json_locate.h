@@ -52,6 +52,9 @@ size_t json_locate(struct json_locate *locate, const struct json_step *steps, si
 size_t json_locate_children(const struct json_locate *locate, const struct json_span *parent, struct json_span *first,
 	struct json_span *last);
 
+/* Returns the size of the white space before byte `end` of the text. */
+size_t json_white_before(const char *text, size_t end);
+
 /* The same as json_locate() for a path as messages show it: `tables[0].backends[3].ip`. Keys must not contain '.' or
  * '[', and have at most 63 bytes. False: not all of the path exists. */
 bool json_locate_path(struct json_locate *locate, const char *path, struct json_span *span);

@@ -4,13 +4,12 @@
 #define GLB_TABLE_FILE_JSON_JSON_PARSE_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stddef.h>
 
-/*
- * Returns what json_loadb(text, size, JSON_REJECT_DUPLICATES, where) returns, which the caller releases. NULL: `where`
- * says what is wrong, or *out_of_memory is true.
- */
-json_t *json_parse(const char *text, size_t size, json_error_t *where, bool *out_of_memory);
+#include "common/faults.h"
+
+/* Parses a document without duplicate keys, which the caller releases. Or sets *root to NULL, adds an error, and
+ * returns -EINVAL: it is not JSON, or -ENOMEM. */
+int json_parse(const char *text, size_t size, json_t **root, struct faults *faults);
 
 #endif

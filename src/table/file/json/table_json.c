@@ -443,27 +443,12 @@ static void read_and_lint(
 int table_json_parse_document(const char *text, size_t size, struct table_document *document, struct faults *faults)
 {
 	size_t errors = faults->errors;
-	char shown[JSON_READER_TEXT_MAX];
-	json_error_t where;
-	bool out_of_memory;
-	json_t *root = json_parse(text, size, &where, &out_of_memory);
+	json_t *root;
+	int error = json_parse(text, size, &root, faults);
 
 	*document = (struct table_document){0};
-	if (out_of_memory) {
-		faults_error(faults, NULL, "out of memory");
-		return -ENOMEM;
-	}
-	if (!root && size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
-		faults_error(faults, NULL,
-			"begins with a byte order mark, which JSON does not have: save it as UTF-8 without one");
-		return -EINVAL;
-	}
-	if (!root) {
-		faults_error_at(faults,
-			&(struct faults_place){.line = where.line, .has_column = true, .column = where.column},
-			"not JSON: %s", json_reader_text(where.text, 120, shown));
-		return -EINVAL;
-	}
+	if (error)
+		return error;
 	read_and_lint(text, size, root, document, faults);
 	json_decref(root);
 	document->text = strndup(text, size);
