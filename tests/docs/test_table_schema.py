@@ -18,17 +18,19 @@ from support.vectors import FOLDER, PACKETS
 SCHEMA = json.loads((TREE / "docs/reference/table.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 PAGE = (TREE / "docs/reference/table-json.md").read_text()
+MAN = (TREE / "docs/man/glb-forwarding-table.5.scd").read_text()
 
 HTTP = {"http_host": "www.example.com", "http_method": "GET", "http_status": "200-299,304", "http_body": "ok", "http_version": "2",
         "http_tls": True, "http_verify": False, "http_headers": {"X-Token": "abc"}}
+# The checks of a backend that need a port.
+PORTS = {name: 80 for name, entry in SCHEMA["$defs"]["checks"]["properties"].items() if "integer" in entry.get("type", ())}
 # Has every member.
 DOCUMENT = {
     "healthchecks": {"interval_ms": 2000, "timeout_ms": 1000, "trigger": 3, "trigger_healthy": 2, "trigger_unhealthy": 1, **HTTP},
     "replaces": "0123456789abcdef",
     "tables": [
         table("web", [
-            {**backend("192.168.50.1"), "healthchecks": {"http": 80, "http_uri": "/", "grpc": 50051,
-                                                  "grpc_service": "a.B", "tcp": 22, "gue": 19523, "fou": 19522, "command": "db", **HTTP}},
+            {**backend("192.168.50.1"), "weight": 200, "healthchecks": {**PORTS, "http_uri": "/", "grpc_service": "a.B", "command": "db", **HTTP}},
             backend("192.168.50.2", "draining", False),
         ], hash_key=0xFACE, hops=3, balance=1.02, previous=[
             {"time": "2026-01-31T00:00:00Z", "balance": 1.5, "backends": [{"ip": "192.168.50.9", "weight": 7}, {"ip": "192.168.50.1"}]},
@@ -199,9 +201,27 @@ def test_duplicate_members_are_beyond_a_schema(tmp_path):
     assert "\n- a member occurs twice in an object\n" in PAGE
 
 
+# Where each object of the schema is in the document.
+OBJECTS = {
+    None: (), "table": ("tables", 0), "bind": ("tables", 0, "binds", 0), "backend": ("tables", 0, "backends", 0),
+    "previous": ("tables", 0, "previous", 0), "previous_backend": ("tables", 0, "previous", 0, "backends", 0),
+    "checks": ("tables", 0, "backends", 0, "healthchecks"), "timing": ("healthchecks",),
+}
+
+
+def test_schema_and_document_have_every_member(tmp_path):
+    assert [name for name, entry in SCHEMA["$defs"].items() if "properties" in entry] == [name for name in OBJECTS if name]
+    documents = [changed((*place, "unknown-member"), lambda parent, key: parent.__setitem__(key, 1)) for place in OBJECTS.values()]
+    for (name, place), errors in zip(OBJECTS.items(), errors_of(documents, tmp_path)):
+        known = re.search(r"known here: (.*) \(keys", errors[0]).group(1).split(", ")
+        assert known == list((SCHEMA["$defs"][name] if name else SCHEMA)["properties"]), name
+        assert set(known) <= {*at(DOCUMENT, place), "port_start", "port_end"}, name
+
+
 def test_every_member_of_the_schema_has_a_description():
     for name, entry in {"document": SCHEMA, **SCHEMA["$defs"]}.items():
         for member, value in entry.get("properties", {}).items():
             target = SCHEMA["$defs"][re.sub(".*/", "", value["$ref"])] if "$ref" in value else value
             assert "description" in value or "description" in target or member in ("proto", "healthchecks"), (name, member)
             assert f"`{member}`" in PAGE, member
+            assert f"*{member}*" in MAN, member

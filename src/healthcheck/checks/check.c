@@ -4,12 +4,9 @@
 #include "healthcheck/checks/probe.h"
 
 const struct probe_method *const check_methods[CHECK_KIND_COUNT] = {
-	[CHECK_HTTP] = &check_http,
-	[CHECK_GRPC] = &check_http,
-	[CHECK_TCP] = &check_tcp,
-	[CHECK_GUE] = &check_tunnel,
-	[CHECK_FOU] = &check_tunnel,
-	[CHECK_COMMAND] = &check_command,
+#define X(symbol, method, ...) [CHECK_##symbol] = &check_##method,
+	CHECK_KINDS(X)
+#undef X
 };
 
 const char *check_result_name(enum check_result result)

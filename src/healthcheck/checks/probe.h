@@ -29,7 +29,9 @@ struct probe_method {
 
 /* How each kind of check runs, and the methods by their names. */
 extern const struct probe_method *const check_methods[CHECK_KIND_COUNT];
-extern const struct probe_method check_http, check_tcp, check_tunnel, check_command;
+#define X(symbol, method, ...) extern const struct probe_method check_##method;
+CHECK_KINDS(X)
+#undef X
 
 struct probe {
 	struct check_env *env;
