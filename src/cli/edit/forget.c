@@ -8,12 +8,130 @@
 
 #include "cli/edit/edit.h"
 #include "cli/edit/history.h"
-#include "cli/edit/later_hops.h"
+#include "cli/edit/proxies.h"
+#include "common/cpus.h"
 #include "common/text.h"
+#include "table/rows/table_build.h"
 
 int edit_check_forget(const char *verb, char **operands, int count)
 {
 	return count ? command_usage("edit: %s: unexpected operand '%s'", verb, operands[0]) : COMMAND_OK;
+}
+
+/* Packets that a proxy has accepted at each hop. */
+struct accepted {
+	bool known;
+	uint64_t at_hop[TABLE_MAX_HOPS];
+	uint64_t last_resort; /* of them, those that no proxy knew */
+	size_t samples;
+};
+
+static bool row_has(const uint16_t *row, unsigned hops, uint16_t backend)
+{
+	for (unsigned hop = 0; hop < hops; hop++)
+		if (row[hop] == backend)
+			return true;
+	return false;
+}
+
+/* Sets the bits of all hops that are in a row of `before` and not in that of `after`. */
+static void compare(const struct table *before, const struct table *after, uint8_t *lost)
+{
+	for (uint32_t row = 0; row < TABLE_ROWS; row++) {
+		const uint16_t *old = before->rows + (size_t)row * before->row_hops;
+		const uint16_t *new = after->rows + (size_t)row * after->row_hops;
+
+		for (unsigned hop = 1; hop < before->row_hops; hop++)
+			if (!row_has(new, after->row_hops, old[hop]))
+				lost[old[hop]] |= (uint8_t)(1u << hop);
+	}
+}
+
+/* Builds the rows of a copy of the table with its newest `states` previous states. The caller frees copy->rows. */
+static bool build(const struct table *table, uint32_t states, struct table *copy)
+{
+	struct table_set set = {.count = 1, .tables = copy};
+
+	*copy = *table;
+	copy->past_count = states;
+	copy->rows = NULL;
+	return table_build(&set, cpus_usable()) == 0;
+}
+
+/*
+ * Sets lost[n] to the places that rows lose if the newest n previous states remain. For each backend of the table, bit
+ * h means hop h, from 0, which is the first one. The caller frees them. False: an error was printed.
+ */
+static bool find_lost(const struct table *table, uint8_t *lost[TABLE_MAX_PAST + 1])
+{
+	struct table before, after;
+	bool built = build(table, table->past_count, &before);
+
+	for (uint32_t left = 0; left < table->past_count && built; left++) {
+		lost[left] = calloc(table->backend_count, 1);
+		built = lost[left] && build(table, left, &after);
+		if (built) {
+			compare(&before, &after, lost[left]);
+			free(after.rows);
+		}
+	}
+	free(before.rows);
+	if (!built)
+		command_error("cannot compare the rows: out of memory");
+	return built;
+}
+
+/* Reads what the proxy has accepted since its program was attached. The result is not known if an error was printed. */
+static struct accepted read_accepted(const struct proxies *proxies, const struct netaddr *backend)
+{
+	const struct samples *samples = proxies_find(proxies, backend);
+	char label[SAMPLES_LABEL_MAX], address[NETADDR_TEXT_MAX];
+	struct accepted accepted = {.known = samples};
+	const char *sample;
+	uint64_t count;
+	uint32_t hop;
+
+	for (size_t at = 0;
+		accepted.known && (sample = samples_next(samples, "glb_redirect_accepted_packets_total", &at));
+		accepted.samples++) {
+		accepted.known = samples_label(sample, "hop", label) && text_number(label, 1, TABLE_MAX_HOPS, &hop) &&
+				 samples_count(sample, &count);
+		if (accepted.known)
+			accepted.at_hop[hop - 1] += count;
+	}
+	for (size_t at = 0; accepted.known && (sample = samples_next(samples, "glb_redirect_packets_total", &at));)
+		if (samples_label(sample, "result", label) && strcmp(label, "accepted_last_resort") == 0 &&
+			samples_count(sample, &count))
+			accepted.last_resort += count;
+	accepted.known = accepted.known && accepted.samples;
+	if (samples && !accepted.known)
+		proxies_complain(proxies,
+			"%s: its metrics do not tell at which hop it has accepted packets: is the program attached, and of this version?",
+			netaddr_format(backend, address));
+	return accepted;
+}
+
+/*
+ * Returns true if the proxy has accepted nothing between the readings at the places of the bits `lost`, but packets
+ * that belong to no connection. Otherwise *hop is the place with packets, from 1, and *count their number.
+ */
+static bool is_unused(
+	const struct accepted *first, const struct accepted *second, uint8_t lost, unsigned *hop, uint64_t *count)
+{
+	uint64_t later = 0;
+
+	*hop = 0;
+	for (unsigned h = 1; h < TABLE_MAX_HOPS; h++) {
+		uint64_t packets = second->at_hop[h] - first->at_hop[h];
+
+		later += packets;
+		if (lost >> h & 1 && packets && !*hop) {
+			*hop = h + 1;
+			*count = packets;
+		}
+	}
+	/* Packets that no proxy knows, such as scans, are accepted at the last hop. */
+	return !*hop || later <= second->last_resort - first->last_resort;
 }
 
 /* A table, and the packets that its proxies had accepted when they were asked first, and again. */
@@ -22,7 +140,7 @@ struct evidence {
 	uint32_t t;
 	const struct table *table;
 	const char *label;
-	struct later_hops hops;
+	uint8_t *lost[TABLE_MAX_PAST + 1]; /* find_lost(); owned */
 	struct accepted *first, *second; /* for each backend of the table; owned */
 };
 
@@ -32,7 +150,7 @@ static uint8_t lost_anywhere(const struct evidence *evidence, uint32_t backend)
 	uint8_t lost = 0;
 
 	for (uint32_t left = 0; left < evidence->table->past_count; left++)
-		lost |= evidence->hops.lost[left][backend];
+		lost |= evidence->lost[left][backend];
 	return lost;
 }
 
@@ -54,7 +172,7 @@ static bool read_all(struct evidence *evidence, struct accepted *accepted)
 	known = proxies_open(&proxies, file, evidence->edit->args) && proxies_ask(&proxies, backends, count);
 	for (uint32_t b = 0; b < table->backend_count && known; b++)
 		if (lost_anywhere(evidence, b)) {
-			accepted[b] = later_hops_read(&proxies, &table->backends[b].addr);
+			accepted[b] = read_accepted(&proxies, &table->backends[b].addr);
 			known = accepted[b].known || proxies.forced;
 		}
 	if (!known)
@@ -92,12 +210,12 @@ static bool is_enough(const struct evidence *evidence, uint32_t left, bool say)
 	char address[NETADDR_TEXT_MAX];
 
 	for (uint32_t b = 0; b < evidence->table->backend_count; b++) {
-		uint8_t lost = evidence->hops.lost[left][b];
+		uint8_t lost = evidence->lost[left][b];
 		uint64_t count;
 		unsigned hop;
 
 		if (!lost || !evidence->first[b].known || !evidence->second[b].known ||
-			later_hops_unused(&evidence->first[b], &evidence->second[b], lost, &hop, &count))
+			is_unused(&evidence->first[b], &evidence->second[b], lost, &hop, &count))
 			continue;
 		if (say)
 			command_error("%s: refused: %s has accepted %" PRIu64
@@ -123,7 +241,7 @@ static bool forget_unused(struct evidence *evidence, uint32_t wait_s)
 {
 	uint32_t states = evidence->table->past_count, left = 0;
 
-	if (!later_hops_find(&evidence->hops, evidence->table) || !read_all(evidence, evidence->first))
+	if (!find_lost(evidence->table, evidence->lost) || !read_all(evidence, evidence->first))
 		return false;
 	wait_for(wait_s);
 	if (!read_all(evidence, evidence->second) || !is_steady(evidence))
@@ -155,7 +273,8 @@ static bool forget_proven(struct edit *edit, uint32_t t, uint32_t wait_s)
 		forgotten = forget_unused(&evidence, wait_s);
 	else
 		forgotten = edit_failed(edit);
-	later_hops_free(&evidence.hops);
+	for (uint32_t left = 0; left < table->past_count; left++)
+		free(evidence.lost[left]);
 	free(evidence.first);
 	free(evidence.second);
 	edit->change.proven = forgotten;
