@@ -10,7 +10,6 @@
 #include "common/text.h"
 #include "common/utc.h"
 #include "table/file/json/json_text.h"
-#include "table/file/table_health_text.h"
 #include "table/file/table_document.h"
 
 enum { TABLE = LIVE_OPTIONS, JSON };

@@ -9,7 +9,6 @@
 #include "common/text.h"
 #include "table/file/json/json_text.h"
 #include "table/file/table_document.h"
-#include "table/file/table_health_text.h"
 
 enum { MAX_BROKEN, MAX_SKEW, TABLE, JSON };
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "table/file/table_health_text.h"
 
 /* The two versions of a table. */
 struct versions {

@@ -12,7 +12,6 @@
 
 #include "cli/cli.h"
 #include "common/file/file.h"
-#include "table/file/json/json_parse.h"
 
 #define MAX_SIZE ((size_t)64 << 20) /* bytes, as for a table */
 
@@ -84,7 +83,7 @@ static bool parse(struct migration *migration)
 	const char *start = migration->text + strspn(migration->text, " \t\r\n");
 
 	return (*start != '{' && *start != '[') ||
-	       json_parse(migration->text, migration->size, &migration->root, &migration->errors) == 0;
+	       json_reader_parse(migration->text, migration->size, &migration->root, &migration->errors) == 0;
 }
 
 static const struct migrate_kind *find_kind(struct migration *migration)

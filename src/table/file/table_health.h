@@ -36,6 +36,13 @@ void table_health_http(
  * have checks. */
 void table_health_warn(const struct table_health *health, struct faults *faults);
 
+/*
+ * Returns "http 80 /status (host www.example.com, headers X-Token), gue 19523", or "none". `http` may be NULL: its
+ * settings are left out. So are values of headers, which may be secrets. malloc'd, the caller frees. NULL: out of
+ * memory.
+ */
+char *table_health_text(const struct check_targets *targets, const struct http_settings *http);
+
 /* Frees everything. *health is then empty and can be used again. */
 void table_health_free(struct table_health *health);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "table/file/json/json_locate.h"
 
+#include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,83 +80,20 @@ static void skip_value(const struct json_locate *locate, struct json_position *p
 	} while (depth > 0 && position->at < locate->size);
 }
 
-/* Reads four hex digits. Returns a value beyond 0xffff if there are other characters. */
-static uint32_t read_hex(const char *text, const char *end)
-{
-	uint32_t value = 0;
-
-	for (int i = 0; i < 4; i++, text++) {
-		static const char digits[] = "0123456789abcdef";
-		const char *digit = text < end && *text ? strchr(digits, *text >= 'A' ? *text | 0x20 : *text) : NULL;
-
-		if (!digit)
-			return UINT32_MAX;
-		value = value << 4 | (uint32_t)(digit - digits);
-	}
-	return value;
-}
-
-/* Writes a character as UTF-8, and returns its size in bytes. */
-static size_t encode(uint32_t rune, char out[4])
-{
-	static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-	size_t size = rune < 0x80 ? 1 : rune < 0x800 ? 2 : rune < 0x10000 ? 3 : 4;
-
-	for (size_t i = size; i > 1; i--, rune >>= 6)
-		out[i - 1] = (char)(0x80 | (rune & 0x3f));
-	out[0] = (char)(size == 1 ? rune : lead[size] | rune);
-	return size;
-}
-
-/* Decodes the character or escape at *text, which is before `end`, and moves *text past it. Returns its
- * bytes in `out`. */
-static size_t decode(const char **text, const char *end, char out[4])
-{
-	static const char names[] = "bfnrt", meanings[] = "\b\f\n\r\t";
-	const char *at = *text, *name;
-	uint32_t rune, low;
-
-	out[0] = *at;
-	if (*at != '\\' || end - at < 2) {
-		*text = at + 1;
-		return 1;
-	}
-	*text = at + 2;
-	if (at[1] != 'u') {
-		name = at[1] ? strchr(names, at[1]) : NULL;
-		out[0] = name ? meanings[name - names] : at[1];
-		return 1;
-	}
-	rune = read_hex(at + 2, end);
-	if (rune > 0xffff)
-		return 1;
-	*text = at + 6;
-	low = rune >= 0xd800 && rune < 0xdc00 && end - at > 7 && at[6] == '\\' ? read_hex(at + 8, end) : UINT32_MAX;
-	if (low >= 0xdc00 && low < 0xe000) {
-		*text = at + 12;
-		rune = 0x10000 + ((rune - 0xd800) << 10) + (low - 0xdc00);
-	}
-	return encode(rune, out);
-}
-
 /* Returns true if the string from the quote at `begin` up to the one before `end` means `key`. */
 static bool is_key(const struct json_locate *locate, size_t begin, size_t end, const char *key)
 {
-	const char *text = locate->text + begin + 1, *last = locate->text + end - 1;
-	size_t left = strlen(key);
+	const char *text = locate->text + begin;
+	size_t size = end - begin;
+	json_t *decoded;
+	bool same;
 
-	if (locate->text[begin] != '"' || last < text)
-		return false;
-	while (text < last) {
-		char bytes[4];
-		size_t size = decode(&text, last, bytes);
-
-		if (size > left || memcmp(bytes, key, size) != 0)
-			return false;
-		key += size;
-		left -= size;
-	}
-	return left == 0;
+	if (!memchr(text, '\\', size))
+		return size == strlen(key) + 2 && *text == '"' && memcmp(text + 1, key, size - 2) == 0;
+	decoded = json_loadb(text, size, JSON_DECODE_ANY, NULL);
+	same = json_is_string(decoded) && strcmp(json_string_value(decoded), key) == 0;
+	json_decref(decoded);
+	return same;
 }
 
 /* Enters the array or object at `parent`, if it has children. Sets *child to the first element or key. */

@@ -3,7 +3,7 @@
  * Finds a value in JSON text by its path: for FILE:LINE:COLUMN in messages, and for edits that keep the rest of the
  * text. The text must be valid JSON without duplicate keys; with other text the result is wrong, but within the text.
  * The caller keeps the text. Takes linear time for all values together if they are located in the order of the text. No
- * recursion. Pure, one thread per struct.
+ * recursion. One thread per struct.
  */
 #ifndef GLB_TABLE_FILE_JSON_JSON_LOCATE_H
 #define GLB_TABLE_FILE_JSON_JSON_LOCATE_H

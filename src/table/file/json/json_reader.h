@@ -26,6 +26,10 @@ struct json_reader {
 	size_t reported; /* errors so far */
 };
 
+/* Parses a document without duplicate keys, which the caller releases. Or sets *root to NULL, adds an error, and
+ * returns -EINVAL: it is not JSON, or -ENOMEM. */
+int json_reader_parse(const char *text, size_t size, json_t **root, struct faults *faults);
+
 /* What `edit set` does with a member. */
 enum json_set {
 	JSON_NOT_SET, /* nothing */

@@ -9,9 +9,7 @@
 
 #include "common/byteorder.h"
 #include "common/utc.h"
-#include "table/file/json/json_parse.h"
 #include "table/file/json/json_reader.h"
-#include "table/file/json/json_twins.h"
 #include "table/file/table_document.h"
 #include "table/file/json/table_json_health.h"
 #include "table/table_lint.h"
@@ -35,6 +33,66 @@ struct bind_draft {
 	json_int_t port, start, end; /* -1: absent; -2: invalid, and an error was added */
 	size_t *host_bits; /* counts the binds with bits set beyond the prefix length */
 };
+
+/* Orders by address, then by index. Addresses that could not be read come first. */
+static int compare_addresses(const void *a, const void *b)
+{
+	const struct netaddr *const *x = a, *const *y = b;
+	int order = netaddr_compare(*x, *y);
+
+	return order ? order : (*x < *y ? -1 : *x > *y);
+}
+
+static uint32_t index_of(const struct netaddr *addr, const struct netaddr *first, size_t stride)
+{
+	return (uint32_t)((size_t)((const char *)addr - (const char *)first) / stride);
+}
+
+/* Sets twin[i] to the index of the first object with the address of object i, perhaps i itself. */
+static void find_twins(
+	const struct netaddr **sorted, const struct netaddr *first, size_t stride, uint32_t count, uint32_t *twin)
+{
+	const struct netaddr *same = NULL;
+
+	for (uint32_t i = 0; i < count; i++)
+		sorted[i] = (const void *)((const char *)first + i * stride);
+	qsort(sorted, count, sizeof(*sorted), compare_addresses);
+	for (uint32_t i = 0; i < count; i++) {
+		if (!same || sorted[i]->family == NETADDR_NONE || netaddr_compare(same, sorted[i]) != 0)
+			same = sorted[i];
+		twin[index_of(sorted[i], first, stride)] = index_of(same, first, stride);
+	}
+}
+
+/*
+ * The path of the reader is that of an array of `count` objects, and `first` is the address of the first one, which
+ * member `ip` has. The others follow at a distance of `stride` bytes. Adds an error for each address that an earlier
+ * object has, too. Ignores addresses that could not be read: they have no family.
+ */
+static void check_twins(struct json_reader *reader, const struct netaddr *first, size_t stride, uint32_t count)
+{
+	const struct netaddr **sorted = calloc(count + 1, sizeof(*sorted));
+	uint32_t *twin = calloc(count + 1, sizeof(*twin));
+	char text[NETADDR_TEXT_MAX];
+
+	if (sorted && twin)
+		find_twins(sorted, first, stride, count, twin);
+	else
+		json_reader_error(reader, "out of memory");
+	for (uint32_t i = 0; sorted && twin && i < count; i++) {
+		size_t mark;
+
+		if (twin[i] == i)
+			continue;
+		mark = json_reader_enter_index(reader, i);
+		json_reader_enter_key(reader, "ip");
+		json_reader_error(reader, "'%s' is listed twice: backends[%u] has this address already",
+			netaddr_format((const void *)((const char *)first + i * stride), text), twin[i]);
+		json_reader_leave(reader, mark);
+	}
+	free(sorted);
+	free(twin);
+}
 
 static void read_backend_ip(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
@@ -109,7 +167,7 @@ static void read_backends(struct json_reader *reader, json_t *value, const struc
 		draft->health.backends[i] = backend.checks;
 		any |= backend.backend.state != TABLE_INACTIVE;
 	}
-	json_twins_check(reader, &table->backends->addr, sizeof(*table->backends), table->backend_count);
+	check_twins(reader, &table->backends->addr, sizeof(*table->backends), table->backend_count);
 	if ((json_is_array(value) || json_is_null(value)) && !any)
 		json_reader_error(reader, "%s; a table needs at least one that is not inactive",
 			table->backend_count ? "every backend is inactive" : "no backend");
@@ -269,7 +327,7 @@ static void read_past_backends(struct json_reader *reader, json_t *value, const 
 		json_reader_element(reader, value, i, member->members, &past->backends[i]);
 	}
 	if (past->backends)
-		json_twins_check(reader, &past->backends->addr, sizeof(*past->backends), past->backend_count);
+		check_twins(reader, &past->backends->addr, sizeof(*past->backends), past->backend_count);
 }
 
 static const struct json_member past_members[] = {
@@ -444,7 +502,7 @@ int table_json_parse_document(const char *text, size_t size, struct table_docume
 {
 	size_t errors = faults->errors;
 	json_t *root;
-	int error = json_parse(text, size, &root, faults);
+	int error = json_reader_parse(text, size, &root, faults);
 
 	*document = (struct table_document){0};
 	if (error)
