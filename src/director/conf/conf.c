@@ -122,9 +122,26 @@ static const struct conf_key field_keys[] = {
 		{0},
 };
 
+#define FIELDS_TEXT_MAX 96
+
+/* Writes "src_addr, dst_addr, src_port and dst_port". Returns buf. */
+static const char *fields_text(char buf[FIELDS_TEXT_MAX])
+{
+	size_t used = 0;
+
+	for (unsigned i = 0; i < STEERING_FIELD_COUNT; i++)
+		used += (size_t)snprintf(buf + used, FIELDS_TEXT_MAX - used, "%s%s",
+			i == 0                         ? ""
+			: i + 1 < STEERING_FIELD_COUNT ? ", "
+						       : " and ",
+			steering_field_names[i]);
+	return buf;
+}
+
 static void read_fields(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	bool fields[STEERING_FIELD_COUNT] = {0};
+	char text[FIELDS_TEXT_MAX];
 	size_t errors = reader->faults->errors;
 	uint8_t mask = 0;
 
@@ -134,8 +151,7 @@ static void read_fields(struct conf_reader *reader, const config_setting_t *at, 
 	if (mask)
 		*(uint8_t *)field = mask;
 	else if (reader->faults->errors == errors)
-		conf_error(reader, at, NULL,
-			"no field is true; set at least one of src_addr, dst_addr, src_port and dst_port");
+		conf_error(reader, at, NULL, "no field is true; set at least one of %s", fields_text(text));
 }
 
 static const struct conf_key limit_keys[] = {
