@@ -194,9 +194,8 @@ static void check_vfs(struct subject *subjects, size_t count)
 		}
 }
 
-static void append(void *array, bool warning, const char *text)
+static void append(void *array, bool, const char *text)
 {
-	(void)warning;
 	json_array_append_new(array, json_text(text));
 }
 

@@ -8,13 +8,12 @@
 #include "cli/edit/proxies.h"
 #include "common/text.h"
 
-static bool refuse_active(struct edit *edit, uint32_t t, uint32_t b, void *unused)
+static bool refuse_active(struct edit *edit, uint32_t t, uint32_t b, void *)
 {
 	const struct table_set *set = &edit->change.old.set;
 	const struct table_backend *backend = &set->tables[t].backends[b];
 	char address[NETADDR_TEXT_MAX], label[16];
 
-	(void)unused;
 	if (backend->state == TABLE_DRAINING || backend->state == TABLE_INACTIVE)
 		return true;
 	command_error("%s: %s is %s in table %s, so it gets new connections: drain it first", edit->change.named,
@@ -67,11 +66,10 @@ static bool ask(struct edit *edit, const char *file)
 	return ended;
 }
 
-static bool remove_one(struct edit *edit, uint32_t t, uint32_t b, void *unused)
+static bool remove_one(struct edit *edit, uint32_t t, uint32_t b, void *)
 {
 	char path[64];
 
-	(void)unused;
 	snprintf(path, sizeof(path), "tables[%u].backends[%u]", t, b);
 	return json_edit_remove(&edit->change.after, path) || edit_failed(edit);
 }

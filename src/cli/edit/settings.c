@@ -156,11 +156,10 @@ static bool apply_all(struct edit *edit, const char *path, const struct target *
 	return true;
 }
 
-static bool apply_to_backend(struct edit *edit, uint32_t t, uint32_t b, void *unused)
+static bool apply_to_backend(struct edit *edit, uint32_t t, uint32_t b, void *)
 {
 	char path[64];
 
-	(void)unused;
 	snprintf(path, sizeof(path), "tables[%u].backends[%u]", t, b);
 	return apply_all(edit, path, &backend) || edit_failed(edit);
 }

@@ -145,11 +145,10 @@ struct comments {
 	size_t prefix; /* bytes of the name of the file, which the comments leave out */
 };
 
-static void put_comment(void *context, bool warning, const char *text)
+static void put_comment(void *context, bool, const char *text)
 {
 	const struct comments *comments = context;
 
-	(void)warning;
 	fprintf(comments->to, "# - %s\n", text + comments->prefix);
 }
 
@@ -187,10 +186,8 @@ static const struct migrate_kind *convert(struct migration *migration, const cha
 	return kind;
 }
 
-static void print_note(void *unused, bool warning, const char *text)
+static void print_note(void *, bool, const char *text)
 {
-	(void)unused;
-	(void)warning;
 	command_note("%s", text);
 }
 

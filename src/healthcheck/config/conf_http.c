@@ -28,12 +28,11 @@ static void read_setting(struct conf_reader *reader, const config_setting_t *at,
 }
 
 /* The values may be secrets, so no fault shows them. */
-static void read_headers(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+static void read_headers(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *, void *field)
 {
 	char *headers = NULL;
 	int count = config_setting_is_group(at) ? config_setting_length(at) : 0;
 
-	(void)key;
 	if (count == 0 || count > HTTP_HEADERS_MAX)
 		conf_error(
 			reader, at, NULL, "is not a group of 1 to %d headers: { NAME = \"VALUE\"; }", HTTP_HEADERS_MAX);

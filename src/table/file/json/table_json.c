@@ -100,22 +100,20 @@ static void read_backend_ip(struct json_reader *reader, json_t *value, const str
 		json_reader_reject(reader, value, JSON_STRING, member->required);
 }
 
-static void read_state(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+static void read_state(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
 {
 	uint8_t state;
 
-	(void)member;
 	if (json_is_string(value) && table_state_parse(json_string_value(value), &state))
 		*(uint8_t *)field = state;
 	else
 		json_reader_reject(reader, value, JSON_STRING, "a state: active, filling, draining or inactive");
 }
 
-static void read_healthy(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+static void read_healthy(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
 {
 	struct backend_draft *draft = field;
 
-	(void)member;
 	draft->backend.healthy_omitted = false;
 	if (json_is_boolean(value))
 		draft->backend.healthy = json_is_true(value);
@@ -124,9 +122,8 @@ static void read_healthy(struct json_reader *reader, json_t *value, const struct
 	draft->checks.marked_unhealthy = !draft->backend.healthy;
 }
 
-static void read_checks(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+static void read_checks(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
 {
-	(void)member;
 	table_json_health_targets(reader, value, field);
 }
 
@@ -189,11 +186,10 @@ static void read_bind_ip(struct json_reader *reader, json_t *value, const struct
 			json_reader_text(text, 64, shown), netprefix_format(&draft->bind.prefix, masked));
 }
 
-static void read_proto(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+static void read_proto(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
 {
 	const char *name = json_string_value(value);
 
-	(void)member;
 	if (name && strcmp(name, "tcp") == 0)
 		*(uint8_t *)field = TABLE_TCP;
 	else if (name && strcmp(name, "udp") == 0)
@@ -271,12 +267,11 @@ static void read_binds(struct json_reader *reader, json_t *value, const struct j
 }
 
 /* Stores the value in thousandths. */
-static void read_balance(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+static void read_balance(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
 {
 	double number = json_number_value(value), thousandths = number * 1000 + 0.5;
 	uint16_t balance;
 
-	(void)member;
 	if (thousandths >= TABLE_MIN_BALANCE && thousandths < TABLE_MAX_BALANCE + 1) {
 		balance = (uint16_t)thousandths;
 		/* Both sides are the double next to the decimal number. */
@@ -289,11 +284,10 @@ static void read_balance(struct json_reader *reader, json_t *value, const struct
 		"a number from 1.005 to 2 with at most 3 decimals");
 }
 
-static void read_time(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+static void read_time(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
 {
 	int64_t *unix_s = field;
 
-	(void)member;
 	if (!json_is_string(value) || !utc_parse(json_string_value(value), unix_s))
 		json_reader_reject(reader, value, JSON_STRING, "a time in UTC like 2026-01-01T00:00:00Z");
 	else if (reader->faults->thorough && *unix_s > (int64_t)time(NULL) + CLOCK_ERROR_S)
@@ -348,12 +342,11 @@ static void read_previous(struct json_reader *reader, json_t *value, const struc
 		json_reader_element(reader, value, i, member->members, &table->past[i]);
 }
 
-static void read_name(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+static void read_name(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
 {
 	const char *text = json_string_value(value);
 	char **name = field;
 
-	(void)member;
 	if (text && !*text)
 		return;
 	if (!text || !table_name_is_valid(text, strlen(text)))
@@ -380,13 +373,12 @@ static bool parse_hex(const char *text, uint8_t *bytes, size_t size)
 	return text && digits == 2 * size && text[digits] == '\0';
 }
 
-static void read_key(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+static void read_key(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
 {
 	static const uint8_t zero[SIPHASH_KEY_SIZE];
 	const char *text = json_string_value(value);
 	uint8_t parsed[SIPHASH_KEY_SIZE] = {0};
 
-	(void)member;
 	if (!parse_hex(text, parsed, sizeof(parsed))) {
 		json_reader_reject_secret(reader, value, "exactly 32 hex digits");
 		return;
@@ -396,11 +388,10 @@ static void read_key(struct json_reader *reader, json_t *value, const struct jso
 	memcpy(field, parsed, sizeof(parsed));
 }
 
-static void read_table_defaults(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+static void read_table_defaults(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
 {
 	struct table_health_table *health = field;
 
-	(void)member;
 	table_json_health_defaults(reader, value, &health->timing, &health->http);
 }
 
@@ -441,21 +432,18 @@ static void read_tables(struct json_reader *reader, json_t *value, const struct 
 	}
 }
 
-static void read_document_defaults(
-	struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+static void read_document_defaults(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
 {
 	struct table_health *health = field;
 
-	(void)member;
 	table_json_health_defaults(reader, value, &health->timing, &health->http);
 }
 
-static void read_replaces(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+static void read_replaces(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
 {
 	uint64_t *replaces = field;
 	uint8_t parsed[sizeof(*replaces)] = {0};
 
-	(void)member;
 	if (parse_hex(json_string_value(value), parsed, sizeof(parsed)))
 		*replaces = load_be64(parsed);
 	if (!*replaces)

@@ -55,13 +55,12 @@ static void read_setting(struct json_reader *reader, json_t *value, const struct
 		json_reader_error(reader, "out of memory");
 }
 
-static void read_headers(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
+static void read_headers(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
 {
 	char **headers = field;
 	const char *name;
 	json_t *header;
 
-	(void)member;
 	if (!json_is_object(value) || json_object_size(value) == 0 || json_object_size(value) > HTTP_HEADERS_MAX)
 		json_reader_error(reader, "is not an object of 1 to %d headers: {\"NAME\": \"VALUE\"}", HTTP_HEADERS_MAX);
 	json_object_foreach(value, name, header)
