@@ -155,7 +155,8 @@ static void describe_past(struct versions *versions)
 
 static void describe_table(struct versions *versions)
 {
-	const struct check_timing *old = &versions->old_health->timing, *new = &versions->new_health->timing;
+	const struct check_timing *old = &versions->old_health->defaults.timing,
+				  *new = &versions->new_health->defaults.timing;
 
 	if (strcmp(name_of(versions->old), name_of(versions->new)) != 0)
 		line(versions, "name: %s -> %s", name_of(versions->old), name_of(versions->new));
@@ -170,7 +171,8 @@ static void describe_table(struct versions *versions)
 		old->trigger_healthy != new->trigger_healthy || old->trigger_unhealthy != new->trigger_unhealthy)
 		line(versions, "timing of the health checks changed");
 	for (enum http_setting i = 0; i < HTTP_SETTING_COUNT; i++) {
-		const char *before = versions->old_health->http.values[i], *after = versions->new_health->http.values[i];
+		const char *before = versions->old_health->defaults.http.values[i],
+			   *after = versions->new_health->defaults.http.values[i];
 
 		if (strcmp(before ? before : "", after ? after : "") != 0)
 			line(versions, "http_%s of the health checks changed", http_setting_name(i));

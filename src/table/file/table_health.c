@@ -21,14 +21,14 @@ static void override_timing(struct check_timing *timing, const struct check_timi
 
 void table_health_timing(const struct table_health *health, uint32_t table, struct check_timing *timing)
 {
-	override_timing(timing, &health->timing);
-	override_timing(timing, &health->tables[table].timing);
+	override_timing(timing, &health->defaults.timing);
+	override_timing(timing, &health->tables[table].defaults.timing);
 }
 
 void table_health_http(const struct table_health *health, uint32_t table, uint32_t backend, struct http_settings *settings)
 {
-	http_settings_override(settings, &health->http);
-	http_settings_override(settings, &health->tables[table].http);
+	http_settings_override(settings, &health->defaults.http);
+	http_settings_override(settings, &health->tables[table].defaults.http);
 	http_settings_override(settings, health->tables[table].backends[backend].http_settings);
 }
 
@@ -81,10 +81,10 @@ void table_health_free(struct table_health *health)
 		for (uint32_t b = 0; b < health->tables[t].backend_count; b++)
 			free_targets(&health->tables[t].backends[b]);
 		free(health->tables[t].backends);
-		http_settings_free(&health->tables[t].http);
+		http_settings_free(&health->tables[t].defaults.http);
 	}
 	free(health->tables);
-	http_settings_free(&health->http);
+	http_settings_free(&health->defaults.http);
 	*health = (struct table_health){0};
 }
 

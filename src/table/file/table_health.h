@@ -9,17 +9,21 @@
 #include "common/faults.h"
 #include "health/settings.h"
 
+/* Settings for all tables, or for all backends of a table. */
+struct table_health_defaults {
+	struct check_timing timing;
+	struct http_settings http; /* owned */
+};
+
 /* Settings of one table. */
 struct table_health_table {
-	struct check_timing timing;
-	struct http_settings http; /* for all backends of the table; owned */
+	struct table_health_defaults defaults;
 	uint32_t backend_count;
 	struct check_targets *backends; /* same indices as in struct table; owned, with their strings */
 };
 
 struct table_health {
-	struct check_timing timing; /* for all tables */
-	struct http_settings http; /* likewise; owned */
+	struct table_health_defaults defaults;
 	uint32_t count;
 	struct table_health_table *tables; /* same indices as in the set; owned */
 };

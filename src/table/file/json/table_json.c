@@ -122,11 +122,6 @@ static void read_healthy(struct json_reader *reader, json_t *value, const struct
 	draft->checks.marked_unhealthy = !draft->backend.healthy;
 }
 
-static void read_checks(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
-{
-	table_json_health_targets(reader, value, field);
-}
-
 #define WEIGHT(of, field) .read = json_read_unsigned, JSON_AT(of, field), .min = 1, .max = TABLE_MAX_WEIGHT
 
 const struct json_member table_json_backend[] = {
@@ -135,7 +130,8 @@ const struct json_member table_json_backend[] = {
 		.set = JSON_SET_TEXT},
 	{"healthy", .read = read_healthy, .set = JSON_SET_VALUE},
 	{"weight", WEIGHT(struct backend_draft, backend.weight), .set = JSON_SET_VALUE, .decides_rows = true},
-	{"healthchecks", .read = read_checks, JSON_AT(struct backend_draft, checks), .members = table_json_checks},
+	{"healthchecks", .read = table_json_read_checks, JSON_AT(struct backend_draft, checks),
+		.members = table_json_checks},
 	{0},
 };
 
@@ -388,13 +384,6 @@ static void read_key(struct json_reader *reader, json_t *value, const struct jso
 	memcpy(field, parsed, sizeof(parsed));
 }
 
-static void read_table_defaults(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
-{
-	struct table_health_table *health = field;
-
-	table_json_health_defaults(reader, value, &health->timing, &health->http);
-}
-
 const struct json_member table_json_table[] = {
 	{"name", .read = read_name, JSON_AT(struct table, name), .set = JSON_SET_TEXT},
 	{"hash_key", "32 hex digits", read_key, JSON_AT(struct table, hash_key)},
@@ -405,7 +394,8 @@ const struct json_member table_json_table[] = {
 	{"previous", .read = read_previous, .max = TABLE_MAX_PAST, .members = past_members, .decides_rows = true},
 	{"binds", "an array of binds", read_binds, .max = TABLE_MAX_BINDS, .members = table_json_bind},
 	{"backends", "an array of backends", read_backends, .max = TABLE_MAX_BACKENDS, .members = table_json_backend},
-	{"healthchecks", .read = read_table_defaults, JSON_AT(struct table_draft, health), .members = table_json_defaults},
+	{"healthchecks", .read = table_json_read_defaults, JSON_AT(struct table_draft, health.defaults),
+		.members = table_json_defaults},
 	{0},
 };
 _Static_assert(offsetof(struct table_draft, table) == 0, "members of struct table are members of the draft");
@@ -432,13 +422,6 @@ static void read_tables(struct json_reader *reader, json_t *value, const struct 
 	}
 }
 
-static void read_document_defaults(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
-{
-	struct table_health *health = field;
-
-	table_json_health_defaults(reader, value, &health->timing, &health->http);
-}
-
 static void read_replaces(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
 {
 	uint64_t *replaces = field;
@@ -453,7 +436,7 @@ static void read_replaces(struct json_reader *reader, json_t *value, const struc
 
 const struct json_member table_json_document[] = {
 	{"tables", "an array of tables", read_tables, .max = TABLE_MAX_TABLES, .members = table_json_table},
-	{"healthchecks", .read = read_document_defaults, JSON_AT(struct table_document, health),
+	{"healthchecks", .read = table_json_read_defaults, JSON_AT(struct table_document, health.defaults),
 		.members = table_json_defaults},
 	{"replaces", .read = read_replaces, JSON_AT(struct table_document, set.replaces)},
 	{0},

@@ -115,26 +115,26 @@ const struct json_member table_json_defaults[] = {
 	HTTP_TABLE_SETTINGS(HTTP){0},
 };
 
-void table_json_health_defaults(
-	struct json_reader *reader, json_t *value, struct check_timing *timing, struct http_settings *http)
+void table_json_read_defaults(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
+	struct table_health_defaults *defaults = field;
 	struct draft draft = {0};
 
-	json_reader_object(reader, value, table_json_defaults, &draft);
-	*timing = draft.timing;
-	*http = draft.http;
-	if (!timing->trigger_healthy)
-		timing->trigger_healthy = draft.trigger;
-	if (!timing->trigger_unhealthy)
-		timing->trigger_unhealthy = draft.trigger;
+	json_reader_object(reader, value, member->members, &draft);
+	*defaults = (struct table_health_defaults){draft.timing, draft.http};
+	if (!defaults->timing.trigger_healthy)
+		defaults->timing.trigger_healthy = draft.trigger;
+	if (!defaults->timing.trigger_unhealthy)
+		defaults->timing.trigger_unhealthy = draft.trigger;
 }
 
-void table_json_health_targets(struct json_reader *reader, json_t *value, struct check_targets *targets)
+void table_json_read_checks(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
 	const struct http_settings none = {0};
+	struct check_targets *targets = field;
 	struct draft draft = {.targets = *targets};
 
-	json_reader_object(reader, value, table_json_checks, &draft);
+	json_reader_object(reader, value, member->members, &draft);
 	*targets = draft.targets;
 	if (memcmp(&draft.http, &none, sizeof(none)) == 0)
 		return;

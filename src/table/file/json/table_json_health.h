@@ -10,12 +10,10 @@
 /* The members of `healthchecks` of a backend, and of a table or the document. */
 extern const struct json_member table_json_checks[], table_json_defaults[];
 
-/* `healthchecks` of a table or the document: fills *timing and *http. The caller frees *http. */
-void table_json_health_defaults(
-	struct json_reader *reader, json_t *value, struct check_timing *timing, struct http_settings *http);
-
-/* `healthchecks` of a backend. The caller frees what *targets owns, also if there are faults. */
-void table_json_health_targets(struct json_reader *reader, json_t *value, struct check_targets *targets);
+/* For `read` of `healthchecks`: the field is the struct table_health_defaults of a table or the document, or the struct
+ * check_targets of a backend. The caller frees what it owns, also if there are faults. */
+void table_json_read_defaults(struct json_reader *reader, json_t *value, const struct json_member *member, void *field);
+void table_json_read_checks(struct json_reader *reader, json_t *value, const struct json_member *member, void *field);
 
 /* Adds an error for each backend whose settings contradict each other. */
 void table_json_health_lint(const struct table_health *health, struct faults *faults);
