@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/check/check_healthcheck.h"
 #include "cli/migrate/migrate.h"
-#include "healthcheck/config/conf.h"
 
 #define WRITABLE  "/var/lib/glb/" /* by the systemd unit */
 #define MAX_WORDS 8
@@ -133,12 +133,4 @@ static void convert(struct migration *migration)
 	migrate_note_unknown(migration, NULL, migration->root, known);
 }
 
-static void read_result(const char *path, struct faults *faults)
-{
-	struct conf conf;
-
-	if (conf_read_healthcheck(path, &conf, faults) == 0)
-		conf_free(&conf);
-}
-
-const struct migrate_kind migrate_healthcheck = {"healthcheck.conf", matches, convert, read_result, true};
+const struct migrate_kind migrate_healthcheck = {"healthcheck.conf", matches, convert, check_healthcheck, true};
