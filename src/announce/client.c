@@ -14,7 +14,6 @@
 #include "common/clock.h"
 #include "common/file/file.h"
 #include "common/file/file_lock.h"
-#include "common/text.h"
 #include "program/installed.h"
 #include "program/member.h"
 
@@ -32,7 +31,7 @@ static const struct command_option status_options[] = {
 static const struct command_option withdraw_options[] = {
 	COMMANDS_OPTION_LIST,
 	[REASON] = {"reason", "TEXT", "the reason, for the log and for status"},
-	[TIMEOUT] = {"timeout", "SECONDS", "seconds to wait until the VIPs are withdrawn (default: 10)"},
+	[TIMEOUT] = {"timeout", "SECONDS", "seconds to wait until the VIPs are withdrawn", "10", 1, 3600},
 	{0},
 };
 
@@ -180,18 +179,14 @@ static int wait_withdrawn(const struct announce_conf *conf, unsigned timeout_s)
 
 static int run_withdraw(const struct command_args *args)
 {
-	const char *wait = args->options[TIMEOUT];
 	struct faults faults = {0};
 	struct announce_conf conf;
-	uint32_t timeout = 10;
 	int code = COMMAND_FAILED;
 
-	if (wait && !text_number(wait, 1, 3600, &timeout))
-		return command_usage("--timeout: '%s' is not a number of seconds from 1 to 3600", wait);
 	if (commands_read(args, &conf)) {
 		faults.file = conf.switch_file;
 		if (operator_switch_withdraw(conf.switch_file, args->options[REASON], &faults) == 0)
-			code = wait_withdrawn(&conf, timeout);
+			code = wait_withdrawn(&conf, args->numbers[TIMEOUT]);
 		else
 			command_error("%s. To withdraw the VIPs without this file: systemctl stop glb-announce",
 				faults_first_error(&faults));

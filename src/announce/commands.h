@@ -10,15 +10,12 @@
 enum { COMMANDS_CONFIG_FILE, COMMANDS_OPTIONS };
 
 #define COMMANDS_OPTION_LIST \
-	[COMMANDS_CONFIG_FILE] = {"config-file", "FILE", "the configuration (default: " INSTALLED_ANNOUNCE_CONF ")"}
+	[COMMANDS_CONFIG_FILE] = {"config-file", "FILE", "the configuration", INSTALLED_ANNOUNCE_CONF}
 
 /* The options of a subcommand that has no others. */
 extern const struct command_option commands_options[];
 
 extern const struct command status_command, withdraw_command, announce_command, release_command;
-
-/* The path of the configuration. */
-const char *commands_path(const struct command_args *args);
 
 /* Reads the configuration without the driver file, and prints all faults. False: it has errors. The caller frees it in
  * either case. */

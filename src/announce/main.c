@@ -17,16 +17,9 @@ const struct command_option commands_options[] = {
 	{0},
 };
 
-const char *commands_path(const struct command_args *args)
-{
-	const char *path = args->options[COMMANDS_CONFIG_FILE];
-
-	return path ? path : INSTALLED_ANNOUNCE_CONF;
-}
-
 bool commands_read(const struct command_args *args, struct announce_conf *conf)
 {
-	struct faults faults = {.file = commands_path(args)};
+	struct faults faults = {.file = args->values[COMMANDS_CONFIG_FILE]};
 	bool read = announce_conf_read(faults.file, conf, &faults) == 0;
 
 	faults_report(&faults, FAULTS_ALL, command_fault, NULL);
@@ -52,7 +45,7 @@ static bool lock(const struct announce_conf *conf)
 
 static int run_daemon(const struct command_args *args)
 {
-	const char *path = commands_path(args);
+	const char *path = args->values[COMMANDS_CONFIG_FILE];
 	struct faults faults = {0};
 	struct settings settings;
 	int error;
@@ -76,7 +69,7 @@ static int check(const struct command_args *args)
 {
 	struct faults faults = {0};
 	struct settings settings;
-	int error = settings_read(commands_path(args), &settings, &faults);
+	int error = settings_read(args->values[COMMANDS_CONFIG_FILE], &settings, &faults);
 
 	faults_report(&faults, FAULTS_ALL, command_fault, NULL);
 	faults_clear(&faults);

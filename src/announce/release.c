@@ -134,13 +134,13 @@ static int release_run(const struct command_args *args)
 	bool missing;
 
 	log_open("glb-announce", false);
-	error = settings_read(commands_path(args), &settings, &faults);
+	error = settings_read(args->values[COMMANDS_CONFIG_FILE], &settings, &faults);
 	if (error != -ENOENT)
 		log_faults(&faults, FAULTS_ERRORS);
 	faults_clear(&faults);
 	missing = error == -ENOENT;
 	if (error)
-		error = use_kept(commands_path(args), &settings);
+		error = use_kept(args->values[COMMANDS_CONFIG_FILE], &settings);
 	if (!error)
 		code = release(&settings);
 	else if (missing && error == -ENOENT)

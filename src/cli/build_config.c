@@ -21,12 +21,6 @@ static const struct command_option options[] = {
 	{0},
 };
 
-static bool parse_format(const char *text, enum table_file_format *format)
-{
-	*format = text && strcmp(text, "2") == 0 ? TABLE_FILE_V2 : TABLE_FILE_V3;
-	return !text || strcmp(text, "2") == 0 || strcmp(text, "3") == 0;
-}
-
 static int build(const char *to, struct table_set *set, enum table_file_format format, bool verbose, struct faults *faults)
 {
 	const char *from = faults->file;
@@ -53,14 +47,12 @@ static int build(const char *to, struct table_set *set, enum table_file_format f
 static int build_file(const char *from, const char *to, const char *format, bool force, bool verbose, bool edited)
 {
 	const struct output output = {to, OUTPUT_BINARY_TABLE, force, {from}};
+	enum table_file_format version = format && strcmp(format, "2") == 0 ? TABLE_FILE_V2 : TABLE_FILE_V3;
 	struct faults faults = {.file = from};
-	enum table_file_format version;
 	struct table_set set;
 	uint32_t replaced;
 	int error;
 
-	if (!parse_format(format, &version))
-		return command_usage("build-config: --format: '%s' is neither 2 nor 3", format);
 	if (!output_is_safe(&output))
 		return COMMAND_FAILED;
 	replaced = table_load_version(to);

@@ -133,11 +133,6 @@ void cli_print(unsigned indent, const char *format, ...)
 	va_end(args);
 }
 
-const char *cli_conf_path(const char *option)
-{
-	return option ? option : INSTALLED_DIRECTOR_CONF;
-}
-
 const char *cli_health_name(bool healthy)
 {
 	return healthy ? "up" : "down";

@@ -58,9 +58,6 @@ int cli_build_config(const char *from, const char *to);
 /* The first options of the subcommand must be TELEMETRY_OPTION_LIST. */
 int cli_reload(const struct command_args *args);
 
-/* Returns the value of --config, or the installed director.conf if it is NULL. */
-const char *cli_conf_path(const char *option);
-
 /* Offers backends and tables of the first operand to the shell. */
 command_values cli_values;
 void edit_offer_verbs(void); /* of the subcommand edit */

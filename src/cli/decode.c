@@ -16,7 +16,7 @@
 enum { PORT, JSON };
 
 static const struct command_option options[] = {
-	[PORT] = {"port", "N", "UDP port of GUE (default: 19523)"},
+	[PORT] = {"port", "N", "UDP port of GUE", TEXT_OF(GUE_PORT), 1, UINT16_MAX},
 	[JSON] = {"json", NULL, "print JSON"},
 	{0},
 };
@@ -163,14 +163,11 @@ static int decode_run(const struct command_args *args)
 	struct pcap_pkthdr *header;
 	const uint8_t *frame;
 	struct decode *decode;
-	uint32_t port = GUE_PORT;
 	bool failed;
 
-	if (args->options[PORT] && !text_number(args->options[PORT], 1, UINT16_MAX, &port))
-		return command_usage("decode: --port: '%s' is not a number from 1 to 65535", args->options[PORT]);
 	decode = alloc_zeroed(1, sizeof(*decode));
 	decode->path = args->operands[0];
-	decode->port = (uint16_t)port;
+	decode->port = (uint16_t)args->numbers[PORT];
 	decode->json = args->options[JSON];
 	decode->in = capture_open(decode->path);
 	decode->failed = !decode->in;

@@ -8,7 +8,6 @@
 #include "cli/explain.h"
 #include "cli/live/live.h"
 #include "common/endpoint.h"
-#include "common/text.h"
 #include "gue/gue_wire.h"
 #include "packet/steer.h"
 #include "program/installed.h"
@@ -17,9 +16,9 @@ enum { CONFIG = LIVE_OPTIONS, PROTO, HINT, JSON };
 
 static const struct command_option options[] = {
 	LIVE_OPTION_LIST,
-	[CONFIG] = {"config", "FILE", "director.conf (default: " INSTALLED_DIRECTOR_CONF ")"},
-	[PROTO] = {"proto", "tcp|udp|icmp", "tcp (default), udp, or icmp for an echo request"},
-	[HINT] = {"hint", "N", "echo request's IPv4 identification or IPv6 flow label"},
+	[CONFIG] = {"config", "FILE", "director.conf", INSTALLED_DIRECTOR_CONF},
+	[PROTO] = {"proto", "tcp|udp|icmp", "tcp, udp, or icmp for an echo request", "tcp"},
+	[HINT] = {"hint", "N", "echo request's IPv4 identification or IPv6 flow label", NULL, 0, UINT16_MAX},
 	[JSON] = {"json", NULL, "print JSON"},
 	{0},
 };
@@ -68,10 +67,8 @@ static int parse(const struct command_args *args, struct lookup *lookup)
 	const char *source = args->operands[args->count - 2], *destination = args->operands[args->count - 1];
 	bool icmp;
 
-	lookup->protocol = args->options[PROTO] ? args->options[PROTO] : "tcp";
+	lookup->protocol = args->values[PROTO];
 	icmp = strcmp(lookup->protocol, "icmp") == 0;
-	if (!icmp && strcmp(lookup->protocol, "tcp") != 0 && strcmp(lookup->protocol, "udp") != 0)
-		return command_usage("lookup: --proto: '%s' is not tcp, udp or icmp", lookup->protocol);
 	if (!endpoint_parse(source, &lookup->source))
 		return command_usage("lookup: SRC: '%s' is not ADDRESS or ADDRESS:PORT", source);
 	if (!endpoint_parse(destination, &lookup->destination))
@@ -97,21 +94,18 @@ static int parse(const struct command_args *args, struct lookup *lookup)
 static int make_flow(const struct command_args *args, struct lookup *lookup)
 {
 	bool icmp = strcmp(lookup->protocol, "icmp") == 0;
-	uint32_t hint = lookup->source.port;
 
 	if (!icmp && !lookup->source.has_port && needs_source_port(&lookup->conf.steering))
 		return command_usage(
 			"lookup: SRC: '%s' has no port, but the configured hash includes it", args->operands[1]);
 	lookup->hint_known = args->options[HINT] || lookup->source.has_port;
-	if (args->options[HINT] && !text_number(args->options[HINT], 0, UINT16_MAX, &hint))
-		return command_usage("lookup: --hint: '%s' is not a number from 0 to 65535", args->options[HINT]);
 	lookup->flow = (struct flow){
 		.family = lookup->source.addr.family,
 		.kind = icmp ? FLOW_ECHO : FLOW_TRANSPORT,
 		.protocol = strcmp(lookup->protocol, "udp") == 0 ? TABLE_UDP : TABLE_TCP,
 		.source_port = lookup->source.port,
 		.destination_port = lookup->destination.port,
-		.hint = (uint16_t)hint,
+		.hint = args->options[HINT] ? (uint16_t)args->numbers[HINT] : lookup->source.port,
 	};
 	memcpy(lookup->flow.source, lookup->source.addr.bytes, 16);
 	memcpy(lookup->flow.destination, lookup->destination.addr.bytes, 16);
@@ -267,7 +261,7 @@ static int lookup_run(const struct command_args *args)
 		return run_live(args);
 	lookup = alloc_zeroed(1, sizeof(*lookup));
 	code = parse(args, lookup);
-	if (code == COMMAND_OK && (!cli_load_conf(cli_conf_path(args->options[CONFIG]), &lookup->conf) ||
+	if (code == COMMAND_OK && (!cli_load_conf(args->values[CONFIG], &lookup->conf) ||
 					  !cli_load_routes(args->operands[0], &lookup->routes, &version)))
 		code = COMMAND_FAILED;
 	if (code == COMMAND_OK)

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/text.h"
-
 /* Prints the prefixes of other directors that may run, so that a wrong --file-prefix is easy to see. */
 static void note_others(const struct telemetry *telemetry)
 {
@@ -16,27 +14,13 @@ static void note_others(const struct telemetry *telemetry)
 	free(others);
 }
 
-bool telemetry_timeout(const struct command_args *args, uint32_t *seconds)
-{
-	const char *wait = args->options[TELEMETRY_TIMEOUT];
-
-	*seconds = 10;
-	if (!wait || text_number(wait, 1, 3600, seconds))
-		return true;
-	command_usage("--timeout: '%s' is not a number of seconds from 1 to 3600", wait);
-	return false;
-}
-
 int telemetry_connect(struct telemetry *telemetry, const struct command_args *args, struct faults *faults)
 {
-	const char *prefix = args->options[TELEMETRY_FILE_PREFIX];
-	uint32_t timeout;
+	const char *prefix = args->values[TELEMETRY_FILE_PREFIX];
 	int error;
 
 	telemetry->socket.fd = -1;
-	if (!telemetry_timeout(args, &timeout))
-		return COMMAND_USAGE;
-	error = telemetry_socket_open(&telemetry->socket, prefix ? prefix : "rte", timeout * 1000, faults);
+	error = telemetry_socket_open(&telemetry->socket, prefix, args->numbers[TELEMETRY_TIMEOUT] * 1000, faults);
 	if (error != -ENAMETOOLONG)
 		return error;
 	faults_clear(faults);

@@ -11,17 +11,14 @@
 /* The first two options of every subcommand that sends a request, in this order. */
 enum { TELEMETRY_FILE_PREFIX, TELEMETRY_TIMEOUT, TELEMETRY_OPTIONS };
 
-#define TELEMETRY_OPTION_LIST                                                                             \
-	[TELEMETRY_FILE_PREFIX] = {"file-prefix", "NAME", "the director's --file-prefix (default: rte)"}, \
-	[TELEMETRY_TIMEOUT] = {"timeout", "SECONDS", "seconds to wait for the reply (default: 10)"}
+#define TELEMETRY_OPTION_LIST                                                                     \
+	[TELEMETRY_FILE_PREFIX] = {"file-prefix", "NAME", "the director's --file-prefix", "rte"}, \
+	[TELEMETRY_TIMEOUT] = {"timeout", "SECONDS", "seconds to wait for the reply", "10", 1, 3600}
 
 /* A connection to a director. */
 struct telemetry {
 	struct telemetry_socket socket;
 };
-
-/* Reads --timeout. False: a usage error was printed. */
-bool telemetry_timeout(const struct command_args *args, uint32_t *seconds);
 
 /* Connects to the director. Returns COMMAND_OK, or the exit code after an error message. The caller closes it. */
 int telemetry_open(struct telemetry *telemetry, const struct command_args *args);

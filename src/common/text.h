@@ -39,6 +39,10 @@ unsigned text_typos(const char *typed, const char *word);
 
 #define TEXT_OTHER_WORD 3
 
+/* A number that has a name, as text. */
+#define TEXT_OF(number)      TEXT_OF_VALUE(number)
+#define TEXT_OF_VALUE(value) #value
+
 /* Returns the ending of a noun after this number: "1 table", "2 tables". */
 static inline const char *text_plural(uint64_t count)
 {

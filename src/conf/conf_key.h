@@ -34,10 +34,6 @@ struct conf_key {
 	const char *required; /* what to write, for the error if the key is missing; NULL: optional */
 };
 
-/* A number that has a name, as the text of a default. */
-#define CONF_TEXT(number)    CONF_TEXT_OF(number)
-#define CONF_TEXT_OF(number) #number
-
 /* Returns how many of the keys the text has at its top level. Also counts the keys of text that is JSON. */
 unsigned conf_count_keys(const char *text, const struct conf_key *keys);
 

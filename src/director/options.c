@@ -14,10 +14,8 @@
 enum { CONFIG_FILE, FORWARDING_TABLE, DEBUG };
 
 static const struct command_option known[] = {
-	[CONFIG_FILE] = {"config-file", "FILE",
-		"next hop, source address, hash fields ... (default: " INSTALLED_DIRECTOR_CONF ")"},
-	[FORWARDING_TABLE] = {"forwarding-table", "FILE",
-		"a built table, or its JSON source (default: " INSTALLED_TABLE ")"},
+	[CONFIG_FILE] = {"config-file", "FILE", "next hop, source address, hash fields ...", INSTALLED_DIRECTOR_CONF},
+	[FORWARDING_TABLE] = {"forwarding-table", "FILE", "a built table, or its JSON source", INSTALLED_TABLE},
 	[DEBUG] = {"debug", NULL, "also log messages for developers"},
 	{0},
 };
@@ -78,7 +76,6 @@ static _Noreturn void complete(int argc, char **argv)
 struct options options_parse(int argc, char **argv)
 {
 	struct command_args args;
-	const char *config, *table;
 	int own = 1;
 
 	command_open("glb-director");
@@ -93,11 +90,9 @@ struct options options_parse(int argc, char **argv)
 		exit(command_usage("write \"--\" between the EAL options and the director's own"));
 	parse(argc - own, argv + own, &args);
 	optind = 1; /* because EAL parses its options with getopt, too */
-	config = args.options[CONFIG_FILE];
-	table = args.options[FORWARDING_TABLE];
 	return (struct options){
-		.config_file = config ? config : INSTALLED_DIRECTOR_CONF,
-		.forwarding_table = table ? table : INSTALLED_TABLE,
+		.config_file = args.values[CONFIG_FILE],
+		.forwarding_table = args.values[FORWARDING_TABLE],
 		.debug = args.options[DEBUG],
 	};
 }

@@ -10,7 +10,7 @@
 enum { CONFIG_FILE, CHECK_ONCE, JSON, DEBUG };
 
 static const struct command_option known[] = {
-	[CONFIG_FILE] = {"config-file", "FILE", "the configuration (default: " INSTALLED_HEALTHCHECK_CONF ")"},
+	[CONFIG_FILE] = {"config-file", "FILE", "the configuration", INSTALLED_HEALTHCHECK_CONF},
 	[CHECK_ONCE] = {"check-once", NULL,
 		"run every check once, print the results, write nothing; "
 		"exit with 0 if every backend is healthy, else with 1"},
@@ -37,7 +37,6 @@ static const struct command command = {
 struct options options_parse(int argc, char **argv)
 {
 	struct command_args args;
-	const char *file;
 	bool status, reload;
 	int code;
 
@@ -52,9 +51,8 @@ struct options options_parse(int argc, char **argv)
 		exit(command_usage("%s takes neither --check-once nor --debug", args.operands[0]));
 	if (!status && args.options[JSON])
 		exit(command_usage("--json is an option of status: glb-healthcheck status --json"));
-	file = args.options[CONFIG_FILE];
 	return (struct options){
-		.config_file = file ? file : INSTALLED_HEALTHCHECK_CONF,
+		.config_file = args.values[CONFIG_FILE],
 		.check_once = args.options[CHECK_ONCE],
 		.debug = args.options[DEBUG],
 		.status = status,

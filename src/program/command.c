@@ -183,6 +183,7 @@ static int count_operands(const char *names, int *required)
 static bool parse(const struct command *command, int argc, char **argv, struct command_args *args, int *code)
 {
 	const char *separator = *command->name ? ": " : "";
+	char fault[COMMAND_FAULT_MAX];
 	int required, most = count_operands(command->operands, &required) + command->hidden_operands;
 	bool parsed;
 
@@ -199,6 +200,8 @@ static bool parse(const struct command *command, int argc, char **argv, struct c
 			"%s%smissing operand; the operands are: %s", command->name, separator, command->operands);
 	else if (args->count > most)
 		*code = command_usage("%s%sunexpected operand '%s'", command->name, separator, args->operands[most]);
+	else if (!command_read_values(command->options, args, fault))
+		*code = command_usage("%s%s%s", command->name, separator, fault);
 	else
 		return true;
 	return false;

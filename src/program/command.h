@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Exit codes that all programs share. */
 enum {
@@ -24,13 +25,18 @@ struct command_option {
 	/* The argument's name in --help, or its words like "2|3"; "[=NAME]": can be left out; NULL: the option takes
 	 * none. */
 	const char *argument;
-	const char *help; /* --help breaks it into lines */
+	const char *help; /* --help breaks it into lines, and adds the default */
+	/* Some options also have: */
+	const char *fallback; /* the argument if the option is not given; NULL: none */
+	uint32_t min, max; /* of an argument that is a number; max 0: it is no number */
 };
 
 /* The parsed command line of a subcommand. The strings are those of argv. */
 struct command_args {
 	/* In the order of the command's options; NULL: not given, "": given without an argument. */
 	const char *options[COMMAND_MAX_OPTIONS];
+	const char *values[COMMAND_MAX_OPTIONS]; /* the same, or the default */
+	uint32_t numbers[COMMAND_MAX_OPTIONS]; /* the values, if they are numbers; of words like "on|off" the index */
 	int count; /* of operands */
 	char **operands;
 };
@@ -106,6 +112,11 @@ void command_note(const char *format, ...) __attribute__((format(printf, 1, 2)))
  */
 void command_print(unsigned indent, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void command_vprint(unsigned indent, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+
+#define COMMAND_FAULT_MAX 256
+
+/* Sets args->values and args->numbers from args->options, as the parser does. False: `fault` says what is wrong. */
+bool command_read_values(const struct command_option *option, struct command_args *args, char fault[COMMAND_FAULT_MAX]);
 
 /* Offers a word to the shell that completes a command line. `help` may be NULL. */
 void command_offer(const char *word, const char *help);

@@ -33,8 +33,10 @@ static void offer_option(const char *name, const char *help)
 
 static void offer_options(const struct command_option *options)
 {
+	char help[COMMAND_HELP_MAX];
+
 	for (; options->name; options++)
-		offer_option(options->name, options->help);
+		offer_option(options->name, command_option_help(options, help));
 	offer_option("help", "print this help");
 	offer_option("version", "print the version");
 }

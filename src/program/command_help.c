@@ -80,7 +80,7 @@ int command_help(const struct command *command, const char *program)
 	static const struct command_option common[] = {
 		{"help", NULL, "print this help"}, {"version", NULL, "print the version"}};
 	const struct command_option *options = command->options;
-	char left[OPTION_TEXT_MAX];
+	char left[OPTION_TEXT_MAX], help[COMMAND_HELP_MAX];
 	int width = 22, count = 0; /* fits the options of most subcommands */
 
 	printf("usage: %s%s%s%s%s [OPTIONS]\n\n", program, command->name[0] ? " " : "", command->name,
@@ -95,7 +95,7 @@ int command_help(const struct command *command, const char *program)
 		const struct command_option *option = i < count ? &options[i] : &common[i - count];
 
 		format_option(command, i, option->name, option->argument, left);
-		print_entry(width, left, option->help);
+		print_entry(width, left, command_option_help(option, help));
 	}
 	if (command->note)
 		printf("\n%s\n", command->note);

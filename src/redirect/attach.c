@@ -20,7 +20,7 @@ static int print_libbpf(enum libbpf_print_level, const char *format, va_list arg
 /* Reads the options, the interface and the configuration file. */
 static int prepare(const struct command_args *args, struct install *install)
 {
-	char error[ATTACH_ERROR_MAX];
+	char error[COMMAND_FAULT_MAX];
 	int code;
 
 	*install = (struct install){

@@ -21,13 +21,11 @@ enum {
 	ATTACH_DEBUG,
 };
 
-#define ATTACH_ERROR_MAX 256
-
 /* Ends with an option without a name. */
 extern const struct command_option attach_options[];
 
 /* Sets the members of *settings that have an option, and *generic. False: `error` says which value is wrong. */
 bool attach_options_read(const struct command_args *args, struct redirect_settings *settings, bool *generic,
-	char error[ATTACH_ERROR_MAX]);
+	char error[COMMAND_FAULT_MAX]);
 
 #endif

@@ -111,7 +111,7 @@ def test_option_kind_decides_for_all_files(good, tmp_path):
                 assert f": {'invalid' if code == CHECK_ERRORS else 'valid'} {kind}, " in done.stdout
     done = run("check", "--kind", "table", good["JSON table"], code=USAGE)
     assert done.stderr.splitlines()[0] == (
-        "glb-director-cli: check: --kind: 'table' is not one of json|binary|director|healthcheck|redirect|bifurcate|environment")
+        "glb-director-cli: check: --kind: 'table' is none of json, binary, director, healthcheck, redirect, bifurcate, environment")
 
 
 def test_vfs_that_cannot_both_be_made_are_named(tmp_path):

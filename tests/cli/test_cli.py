@@ -73,7 +73,7 @@ def test_completion_has_the_words_of_the_help():
     (["replay", "a", "b", "--config", "c", "--port-mac", "01:00:5e:00:00:01"],
      "replay: --port-mac: '01:00:5e:00:00:01' is not a unicast MAC"),
     (["decode", "a", "--port", "65536"], "decode: --port: '65536' is not a number from 1 to 65535"),
-    (["reload", "--timeout", "0"], "--timeout: '0' is not a number of seconds from 1 to 3600"),
+    (["reload", "--timeout", "0"], "reload: --timeout: '0' is not a number of seconds from 1 to 3600"),
     (["stats", "now"], "stats: unexpected operand 'now'"),
 ])
 def test_usage_errors_name_the_offender(args, message):

@@ -130,7 +130,7 @@ def test_hint_of_an_echo_request_changes_the_outer_port(tmp_path):
     (["1.2.3.4:1", "10.10.10.10"], "DST: '10.10.10.10' has no port; tcp needs one"),
     (["[::2]:1", "::1:80"], "DST: '::1:80' has no port; tcp needs one (IPv6 with a port is [ADDRESS]:PORT)"),
     (["1.2.3.4", "10.10.10.10:80"], "SRC: '1.2.3.4' has no port, but the configured hash includes it"),
-    (["1.2.3.4:1", "10.10.10.10:80", "--proto", "sctp"], "--proto: 'sctp' is not tcp, udp or icmp"),
+    (["1.2.3.4:1", "10.10.10.10:80", "--proto", "sctp"], "--proto: 'sctp' is none of tcp, udp, icmp"),
     (["1.2.3.4:1", "10.10.10.10", "--proto", "icmp"], "echo requests have no ports: give addresses only"),
     (["1.2.3.4:1", "10.10.10.10:80", "--hint", "1"], "--hint is only for --proto icmp; the hint of TCP and UDP is the source port"),
     (["1.2.3.4", "10.10.10.10", "--proto", "icmp", "--hint", "x"], "--hint: 'x' is not a number from 0 to 65535"),

@@ -26,9 +26,7 @@
 
 enum { FILTER = TELEMETRY_OPTIONS, VERDICT, TABLE, COUNT, SECONDS, SNAPLEN, WRITE, FORCE };
 
-#define DEFAULT_COUNT   100000
-#define DEFAULT_SECONDS 60
-#define ASKED_MS        2000 /* limit for the reply to the request after a signal */
+#define ASKED_MS 2000 /* limit for the reply to the request after a signal */
 
 static const struct command_option options[] = {
 	TELEMETRY_OPTION_LIST,
@@ -36,9 +34,9 @@ static const struct command_option options[] = {
 	[VERDICT] = {"verdict", "NAMES",
 		"packets with one of these verdicts, with commas between; drop: all that are dropped"},
 	[TABLE] = {"table", "TABLE", "packets of this table: its name, or \"#INDEX\""},
-	[COUNT] = {"count", "NUMBER", "end after this number of packets (default: 100000)"},
-	[SECONDS] = {"seconds", "SECONDS", "end after this time (default: 60, at most 3600)"},
-	[SNAPLEN] = {"snaplen", "BYTES", "bytes of each packet (default: all)"},
+	[COUNT] = {"count", "NUMBER", "end after this number of packets", "100000", 1, CAPTURE_MAX_COUNT},
+	[SECONDS] = {"seconds", "SECONDS", "end after this time, at most 3600", "60", 1, CAPTURE_MAX_SECONDS},
+	[SNAPLEN] = {"snaplen", "BYTES", "bytes of each packet (default: all)", NULL, 1, CAPTURE_MAX_SNAPLEN},
 	[WRITE] = {"write", "FILE", "write a pcapng file; \"-\": to standard output"},
 	[FORCE] = {"force", NULL, "replace FILE if it exists"},
 	{0},
@@ -60,15 +58,6 @@ struct capture {
 static bool is_standard(const char *path)
 {
 	return strcmp(path, "-") == 0;
-}
-
-static int parse_number(const struct command_args *args, int option, uint32_t max, uint32_t *number)
-{
-	const char *text = args->options[option];
-
-	if (!text || text_number(text, 1, max, number))
-		return COMMAND_OK;
-	return command_usage("capture: --%s: '%s' is not a number from 1 to %" PRIu32, options[option].name, text, max);
 }
 
 static int parse_verdicts(const char *text, uint32_t *verdicts)
@@ -128,17 +117,11 @@ static int parse(const struct command_args *args, struct capture_request *reques
 
 	*request = (struct capture_request){
 		.protocol = CAPTURE_PROTOCOL,
-		.snaplen = CAPTURE_MAX_SNAPLEN,
-		.seconds = DEFAULT_SECONDS,
-		.count = DEFAULT_COUNT,
+		.snaplen = args->options[SNAPLEN] ? args->numbers[SNAPLEN] : CAPTURE_MAX_SNAPLEN,
+		.seconds = args->numbers[SECONDS],
+		.count = args->numbers[COUNT],
 	};
-	code = parse_number(args, COUNT, CAPTURE_MAX_COUNT, &request->count);
-	if (code == COMMAND_OK)
-		code = parse_number(args, SECONDS, CAPTURE_MAX_SECONDS, &request->seconds);
-	if (code == COMMAND_OK)
-		code = parse_number(args, SNAPLEN, CAPTURE_MAX_SNAPLEN, &request->snaplen);
-	if (code == COMMAND_OK)
-		code = parse_verdicts(args->options[VERDICT], &request->verdicts);
+	code = parse_verdicts(args->options[VERDICT], &request->verdicts);
 	if (code != COMMAND_OK)
 		return code;
 	if (table && (strlen(table) >= sizeof(request->table) || !*table))
@@ -435,13 +418,9 @@ static int run_capture(struct capture *capture, const char *prefix, unsigned tim
 
 static int capture_command_run(const struct command_args *args)
 {
-	const char *prefix = args->options[TELEMETRY_FILE_PREFIX];
 	struct capture *capture;
-	uint32_t timeout;
 	int code;
 
-	if (!telemetry_timeout(args, &timeout))
-		return COMMAND_USAGE;
 	capture = alloc_zeroed(1, sizeof(*capture));
 	capture->client.fd = -1;
 	capture->path = args->options[WRITE];
@@ -451,7 +430,7 @@ static int capture_command_run(const struct command_args *args)
 	if (code == COMMAND_OK && capture->path)
 		code = check_file(capture->path, args->options[FORCE]);
 	if (code == COMMAND_OK)
-		code = run_capture(capture, prefix ? prefix : "rte", timeout);
+		code = run_capture(capture, args->values[TELEMETRY_FILE_PREFIX], args->numbers[TELEMETRY_TIMEOUT]);
 	pcapng_close(&capture->pcapng);
 	if (capture->client.fd >= 0)
 		close(capture->client.fd);

@@ -80,7 +80,7 @@ static int find_option(const char *word, size_t size)
 static void check_redirect(const struct assignment *at)
 {
 	struct redirect_settings settings;
-	char *rest = NULL, error[ATTACH_ERROR_MAX];
+	char *rest = NULL, error[COMMAND_FAULT_MAX];
 	struct command_args args = {0};
 	bool generic;
 
@@ -99,7 +99,7 @@ static void check_redirect(const struct assignment *at)
 			return;
 		}
 	}
-	if (!attach_options_read(&args, &settings, &generic, error))
+	if (!command_read_values(attach_options, &args, error) || !attach_options_read(&args, &settings, &generic, error))
 		fault(at, false, "%s", error);
 }
 

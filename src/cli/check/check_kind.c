@@ -18,31 +18,19 @@
 
 #define CAPTURE "is a packet capture, neither a table nor a configuration: replay reads captures"
 
-static const struct {
-	const char *word, *name;
-} kinds[] = {
-	[CHECK_JSON_TABLE] = {"json", "JSON table"},
-	[CHECK_BINARY_TABLE] = {"binary", "binary table"},
-	[CHECK_DIRECTOR_CONF] = {"director", "director.conf"},
-	[CHECK_HEALTHCHECK_CONF] = {"healthcheck", "healthcheck.conf"},
-	[CHECK_REDIRECT_CONF] = {"redirect", "redirect.conf"},
-	[CHECK_BIFURCATE_CONF] = {"bifurcate", "bifurcate.conf"},
-	[CHECK_ENVIRONMENT] = {"environment", "environment file"},
+static const char *const names[] = {
+	[CHECK_JSON_TABLE] = "JSON table",
+	[CHECK_BINARY_TABLE] = "binary table",
+	[CHECK_DIRECTOR_CONF] = "director.conf",
+	[CHECK_HEALTHCHECK_CONF] = "healthcheck.conf",
+	[CHECK_REDIRECT_CONF] = "redirect.conf",
+	[CHECK_BIFURCATE_CONF] = "bifurcate.conf",
+	[CHECK_ENVIRONMENT] = "environment file",
 };
 
 const char *check_kind_name(enum check_kind kind)
 {
-	return kind == CHECK_OTHER ? "file of another kind" : kinds[kind].name;
-}
-
-bool check_kind_parse(const char *word, enum check_kind *kind)
-{
-	for (int i = 0; i < CHECK_KINDS; i++)
-		if (strcmp(kinds[i].word, word) == 0) {
-			*kind = i;
-			return true;
-		}
-	return false;
+	return kind == CHECK_OTHER ? "file of another kind" : names[kind];
 }
 
 static enum check_kind kind_by_name(const char *path, char first)

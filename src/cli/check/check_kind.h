@@ -18,14 +18,11 @@ enum check_kind {
 	CHECK_OTHER = CHECK_KINDS, /* the first bytes tell that the file is neither a table nor a configuration */
 };
 
-/* The words of --kind, as --help shows them. */
+/* The words of --kind, in the same order. */
 #define CHECK_KIND_WORDS "json|binary|director|healthcheck|redirect|bifurcate|environment"
 
 /* The name for messages, for instance "JSON table". */
 const char *check_kind_name(enum check_kind kind);
-
-/* Finds the kind that a word of --kind names. Returns false if there is none. */
-bool check_kind_parse(const char *word, enum check_kind *kind);
 
 /*
  * Finds the kind of the file `path` by its content, or, if the content does not tell, by its `name`. What is in a

@@ -81,7 +81,6 @@ static int doctor_run(const struct command_args *args)
 {
 	const char *root = args->options[ROOT] ? args->options[ROOT] : "";
 	const char *wrong = misuse(args);
-	uint32_t timeout;
 
 	if (wrong)
 		return command_usage("doctor: %s", wrong);
@@ -89,9 +88,8 @@ static int doctor_run(const struct command_args *args)
 		return command_usage("--root: there is no folder '%s'", root);
 	if (!args->options[FLEET])
 		return look(args, strcmp(root, "/") == 0 ? "" : root);
-	if (!telemetry_timeout(args, &timeout))
-		return COMMAND_USAGE;
-	return fleet_run(args->operands, (size_t)args->count, args->options[HOSTS], timeout, args->options[JSON]);
+	return fleet_run(args->operands, (size_t)args->count, args->options[HOSTS], args->numbers[TELEMETRY_TIMEOUT],
+		args->options[JSON]);
 }
 
 const struct command doctor_command = {

@@ -9,7 +9,7 @@ static const struct command_option options[] = {
 	CHANGE_OPTION_LIST,
 	[EDIT_TABLE] = {"table", "NAME|#INDEX", "change this table"},
 	[EDIT_ALL_TABLES] = {"all-tables", NULL, "change every table"},
-	[EDIT_STATE] = {"state", "STATE", "add: state of the new backend (default: active)"},
+	[EDIT_STATE] = {"state", "STATE", "add: state of the new backend", "active"},
 	[EDIT_COPY_CHECKS] = {"copy-checks-from", "IP", "add: with the health checks of this backend"},
 	[EDIT_PROXIES] = {"proxies", "FILE", "remove, forget: ask the proxies in FILE if connections need them"},
 	[EDIT_WAIT] = {"wait", "TIME", "forget: time between two questions to the proxies (default: 1m)"},
@@ -147,7 +147,7 @@ static int check_usage(const struct command_args *args, const struct verb *does)
 	const char *verb = does->name;
 	const char *state = args->options[EDIT_STATE], *from = args->options[EDIT_COPY_CHECKS];
 	const char *wait = args->options[EDIT_WAIT];
-	uint32_t timeout, seconds;
+	uint32_t seconds;
 	struct netaddr addr;
 	bool adds = strcmp(verb, "add") == 0, forgets = strcmp(verb, "forget") == 0;
 
@@ -163,8 +163,6 @@ static int check_usage(const struct command_args *args, const struct verb *does)
 		return usage(verb, "--wait is for forget --proxies");
 	if (args->options[CHANGE_KEEP] && forgets && args->options[EDIT_PROXIES])
 		return usage(verb, "--keep and --proxies exclude each other");
-	if (!telemetry_timeout(args, &timeout))
-		return COMMAND_USAGE;
 	if (state && !table_state_parse(state, &(uint8_t){0}))
 		return command_usage("edit: --state: '%s' is none of active, filling, draining, inactive", state);
 	if (from && !netaddr_parse(from, &addr))
@@ -179,7 +177,7 @@ static int edit_run(const struct command_args *args)
 	struct edit edit = {
 		.operands = args->operands + 2,
 		.count = args->count - 2,
-		.state = args->options[EDIT_STATE] ? args->options[EDIT_STATE] : "active",
+		.state = args->values[EDIT_STATE],
 		.copy_checks_from = args->options[EDIT_COPY_CHECKS],
 		.args = args,
 		.failed = COMMAND_FAILED,

@@ -21,8 +21,8 @@ static const struct command_option options[] = {
 	[VIP] = {"vip", "BIND,...", "balance packets to these, such as 203.0.113.10:443/tcp"},
 	[BACKEND] = {"backend", "IP,...", "addresses of the proxies"},
 	[SOURCE] = {"source", "IP", "address of the director, the source of its packets"},
-	[GATEWAY_MAC] = {"gateway-mac", "MAC|auto", "next hop to the proxies (default: auto)"},
-	[NAME] = {"name", "NAME", "name of the table (default: web)"},
+	[GATEWAY_MAC] = {"gateway-mac", "MAC|auto", "next hop to the proxies", "auto"},
+	[NAME] = {"name", "NAME", "name of the table", "web"},
 	[DIR] = {"dir", "DIR", "write the files there (default: .)"},
 	{0},
 };
@@ -57,16 +57,15 @@ static bool is_name(const char *text)
 static const struct question {
 	bool (*is_valid)(const char *element);
 	bool is_list; /* elements are separated by commas */
-	const char *initial; /* NULL: required */
 	const char *expected, *prompt;
 } questions[OPTIONS] = {
-	[VIP] = {is_bind, true, NULL, "a bind: " BIND_OPERAND_FORM,
+	[VIP] = {is_bind, true, "a bind: " BIND_OPERAND_FORM,
 		"VIPs, such as 203.0.113.10:443/tcp, with commas between them"},
-	[BACKEND] = {is_ipv4, true, NULL, "an IPv4 address of a proxy",
+	[BACKEND] = {is_ipv4, true, "an IPv4 address of a proxy",
 		"IPv4 addresses of the proxies, with commas between them"},
-	[SOURCE] = {is_ipv4, false, NULL, "an IPv4 address of a host", "IPv4 address of this director"},
-	[GATEWAY_MAC] = {is_mac, false, "auto", "a MAC address, or auto", "MAC address of the next hop to the proxies"},
-	[NAME] = {is_name, false, "web", "a name: at most 255 bytes without control characters", "Name of the table"},
+	[SOURCE] = {is_ipv4, false, "an IPv4 address of a host", "IPv4 address of this director"},
+	[GATEWAY_MAC] = {is_mac, false, "a MAC address, or auto", "MAC address of the next hop to the proxies"},
+	[NAME] = {is_name, false, "a name: at most 255 bytes without control characters", "Name of the table"},
 };
 
 /* The content of the files. Strings are owned. */
@@ -126,18 +125,18 @@ static bool take(struct answers *answers, int option, const char *text)
 /* Asks until the answer is valid. False: end of the input. */
 static bool ask(struct answers *answers, int option)
 {
-	const struct question *question = &questions[option];
+	const char *initial = options[option].fallback;
 	char *line = NULL;
 	size_t size = 0;
 	bool taken = false;
 
 	while (!taken) {
-		fprintf(stderr, "%s%s%s%s: ", question->prompt, question->initial ? " [" : "",
-			question->initial ? question->initial : "", question->initial ? "]" : "");
+		fprintf(stderr, "%s%s%s%s: ", questions[option].prompt, initial ? " [" : "", initial ? initial : "",
+			initial ? "]" : "");
 		if (getline(&line, &size, stdin) < 0)
 			break;
 		line[strcspn(line, "\r\n")] = '\0';
-		taken = take(answers, option, *line || !question->initial ? line : question->initial);
+		taken = take(answers, option, *line || !initial ? line : initial);
 	}
 	free(line);
 	return taken || command_error("the input has ended before all questions were answered") == COMMAND_OK;
@@ -148,7 +147,7 @@ static int get_answers(const struct command_args *args, struct answers *answers)
 	bool terminal = isatty(STDIN_FILENO);
 
 	for (int option = 0; option < DIR; option++) {
-		const char *given = args->options[option], *initial = questions[option].initial;
+		const char *given = args->options[option], *initial = options[option].fallback;
 
 		if (!given && !initial && !terminal)
 			return command_usage("new: --%s is missing, and standard input is not a terminal for questions",
@@ -157,7 +156,7 @@ static int get_answers(const struct command_args *args, struct answers *answers)
 			return COMMAND_USAGE;
 	}
 	for (int option = 0; option < DIR; option++) {
-		const char *initial = questions[option].initial;
+		const char *initial = options[option].fallback;
 
 		if (answers->values[option])
 			continue;

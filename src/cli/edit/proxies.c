@@ -38,8 +38,13 @@ void proxies_complain(const struct proxies *proxies, const char *format, ...)
 
 bool proxies_open(struct proxies *proxies, const char *file, const struct command_args *args)
 {
-	*proxies = (struct proxies){.file = file, .forced = args->options[CHANGE_FORCE], .peers = {.what = file}};
-	return telemetry_timeout(args, &proxies->timeout_s) && peers_read(&proxies->peers, NULL, 0, file) == COMMAND_OK;
+	*proxies = (struct proxies){
+		.file = file,
+		.timeout_s = args->numbers[TELEMETRY_TIMEOUT],
+		.forced = args->options[CHANGE_FORCE],
+		.peers = {.what = file},
+	};
+	return peers_read(&proxies->peers, NULL, 0, file) == COMMAND_OK;
 }
 
 void proxies_close(struct proxies *proxies)

@@ -18,7 +18,7 @@
 enum { CONFIG, GATEWAY_MAC, PORT_MAC, LIST, DROPS, FORCE, JSON };
 
 static const struct command_option options[] = {
-	[CONFIG] = {"config", "FILE", "director.conf (default: " INSTALLED_DIRECTOR_CONF ")"},
+	[CONFIG] = {"config", "FILE", "director.conf", INSTALLED_DIRECTOR_CONF},
 	[GATEWAY_MAC] = {"gateway-mac", "MAC", "MAC of the next hop (default: the configured one)"},
 	[PORT_MAC] = {"port-mac", "MAC",
 		"MAC of the director's port; frames to other MACs are dropped (default: 02:00:00:00:00:01, and all MACs are accepted)"},
@@ -203,8 +203,7 @@ static bool output_is_allowed(const struct command_args *args, const struct repl
 		.path = real_path(replay->out_path, "/dev/stdout"),
 		.kind = OUTPUT_CAPTURE,
 		.force = args->options[FORCE],
-		.inputs = {args->operands[0], real_path(replay->in_path, "/dev/stdin"),
-			cli_conf_path(args->options[CONFIG])},
+		.inputs = {args->operands[0], real_path(replay->in_path, "/dev/stdin"), args->values[CONFIG]},
 	};
 
 	return !replay->out_path || output_is_safe(&output);
@@ -225,7 +224,7 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	struct routes *routes;
 	uint32_t version;
 
-	if (!output_is_allowed(args, replay) || !cli_load_conf(cli_conf_path(args->options[CONFIG]), &replay->conf) ||
+	if (!output_is_allowed(args, replay) || !cli_load_conf(args->values[CONFIG], &replay->conf) ||
 		!cli_load_routes(args->operands[0], &routes, &version))
 		return COMMAND_FAILED;
 	replay->list.explainer = (struct explainer){.set = &routes->set, .has_seed = version == 0};

@@ -14,12 +14,13 @@
 enum { PROXIES, SEED, TABLE, HOPS, BALANCE, HISTORY, MAX_BROKEN, JSON };
 
 static const struct command_option options[] = {
-	[PROXIES] = {"proxies", "N", "without TABLE.json: start with N active proxies"},
-	[SEED] = {"seed", "N", "with --proxies: another order of the proxies in the rows (default: 1)"},
+	[PROXIES] = {"proxies", "N", "without TABLE.json: start with N active proxies", NULL, 1, TABLE_MAX_BACKENDS},
+	[SEED] = {"seed", "N", "with --proxies: another order of the proxies in the rows", "1", 0, UINT32_MAX},
 	[TABLE] = {"table", "NAME|#INDEX", "the table of TABLE.json; needed if it has several"},
-	[HOPS] = {"hops", "N", "start with N hops in a row, instead of those of the table"},
+	[HOPS] = {"hops", "N", "start with N hops in a row, instead of those of the table", NULL, TABLE_MIN_HOPS,
+		TABLE_MAX_HOPS},
 	[BALANCE] = {"balance", "LIMIT|off", "start with this limit of the imbalance, such as 1.02"},
-	[HISTORY] = {"history", "on|off", "whether the table remembers its previous states (default: on)"},
+	[HISTORY] = {"history", "on|off", "whether the table remembers its previous states", "on"},
 	[MAX_BROKEN] = {"max-broken", "PCT", "exit with 3 if more than PCT % of the connections break"},
 	[JSON] = {"json", NULL, "print JSON"},
 	{0},
@@ -42,14 +43,9 @@ static int parse_table_options(const struct command_args *args, struct wish *wis
 		return command_usage("simulate: with which table does it start? Give TABLE.json, or --proxies N");
 	if (args->count == 1 && given[TABLE])
 		return command_usage("simulate: --table is for TABLE.json");
-	if (given[PROXIES] && !text_number(given[PROXIES], 1, TABLE_MAX_BACKENDS, &wish->proxies))
-		return command_usage(
-			"simulate: --proxies: '%s' is not a number from 1 to %u", given[PROXIES], TABLE_MAX_BACKENDS);
-	if (given[SEED] && !text_number(given[SEED], 0, UINT32_MAX, &wish->seed))
-		return command_usage("simulate: --seed: '%s' is not a number from 0 to %u", given[SEED], UINT32_MAX);
-	if (given[HOPS] && !text_number(given[HOPS], TABLE_MIN_HOPS, TABLE_MAX_HOPS, &wish->hops))
-		return command_usage("simulate: --hops: '%s' is not a number from %u to %u", given[HOPS],
-			TABLE_MIN_HOPS, TABLE_MAX_HOPS);
+	wish->proxies = args->numbers[PROXIES];
+	wish->seed = args->numbers[SEED];
+	wish->hops = args->numbers[HOPS];
 	return COMMAND_OK;
 }
 
@@ -62,9 +58,7 @@ static int parse_options(const struct command_args *args, struct wish *wish)
 		return command_usage(
 			"simulate: --balance: '%s' is neither off nor a number from 1.005 to 2 with at most 3 decimals",
 			given[BALANCE]);
-	wish->history = !given[HISTORY] || strcmp(given[HISTORY], "on") == 0;
-	if (!wish->history && strcmp(given[HISTORY], "off") != 0)
-		return command_usage("simulate: --history: '%s' is neither on nor off", given[HISTORY]);
+	wish->history = strcmp(args->values[HISTORY], "on") == 0;
 	if (given[MAX_BROKEN] && !text_percent(given[MAX_BROKEN], &wish->max_broken))
 		return command_usage("simulate: --max-broken: '%s' is not a percentage from 0 to 100, such as 5 or 0.25",
 			given[MAX_BROKEN]);
@@ -161,7 +155,7 @@ static int simulate(const char *path, const struct table *table, const struct wi
 
 static int simulate_run(const struct command_args *args)
 {
-	struct wish wish = {.seed = 1, .max_broken = 100};
+	struct wish wish = {.max_broken = 100};
 	struct table_set set = {0};
 	struct table *table;
 	int code = parse_options(args, &wish);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/isa.h"
+#include "common/text.h"
 #include "conf/conf_reader.h"
 #include "director/admission/conf_admission.h"
 #include "director/conf/conf_lcores.h"
@@ -197,7 +198,7 @@ const struct conf_key conf_keys[] = {
 	{"isa", conf_read_choice, AT(isa), "\"auto\"", .choices = isas},
 	{"metrics", conf_read_text, AT(metrics), "\"127.0.0.1:19520\"", .parse = parse_metrics},
 	{"statsd", read_statsd, AT(statsd), .keys = statsd_keys},
-	{"max_shrink", conf_read_uint16, AT(max_shrink), CONF_TEXT(TABLE_GUARD_MAX_SHRINK), 0, TABLE_GUARD_OFF},
+	{"max_shrink", conf_read_uint16, AT(max_shrink), TEXT_OF(TABLE_GUARD_MAX_SHRINK), 0, TABLE_GUARD_OFF},
 	{"stop_delay_ms", conf_read_uint16, AT(stop_delay_ms), "0", 0, 60000},
 	{"rx_drop_en", conf_read_bool, AT(rx_drop_en), "true"},
 	{"rx_descriptors", conf_read_uint16, AT(rx_descriptors), "1024", 64, CONF_MAX_DESCRIPTORS},

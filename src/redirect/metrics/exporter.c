@@ -23,7 +23,7 @@ enum {
 };
 
 static const struct command_option options[] = {
-	{"listen", "ADDRESS:PORT", "serve the metrics there (default: " DEFAULT_LISTEN ")"},
+	{"listen", "ADDRESS:PORT", "serve the metrics there", DEFAULT_LISTEN},
 	{0},
 };
 
@@ -106,7 +106,7 @@ static int explain_listen(const char *listen, int error)
 
 static int exporter_run(const struct command_args *args)
 {
-	const char *listen = args->options[OPTION_LISTEN] ? args->options[OPTION_LISTEN] : DEFAULT_LISTEN;
+	const char *listen = args->values[OPTION_LISTEN];
 	static struct exporter exporter;
 	struct http_server *server;
 	struct endpoint endpoint;
