@@ -249,18 +249,13 @@ bool conf_is_word(const config_setting_t *at, const char *word)
 	return text && strcmp(text, word) == 0;
 }
 
-void conf_refuse(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key)
-{
-	conf_wrong(reader, at, CONFIG_TYPE_ARRAY, "%s", key->expected);
-}
-
 unsigned conf_list_length(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key)
 {
 	bool is_list = key->keys ? config_setting_is_list(at) : conf_is_list(at);
 	long count = is_list ? config_setting_length(at) : 0;
 
 	if (!is_list || count < key->min || (count > key->max && !key->items))
-		conf_refuse(reader, at, key);
+		conf_wrong(reader, at, CONFIG_TYPE_ARRAY, "%s", key->expected);
 	else if (count > key->max)
 		conf_error(reader, at, NULL, "has %ld %s; at most %ld", count, key->items, key->max);
 	else

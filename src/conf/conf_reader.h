@@ -57,9 +57,6 @@ void conf_read_members(struct conf_reader *reader, const config_setting_t *at, c
  */
 unsigned conf_list_length(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key);
 
-/* Adds the error of conf_list_length() about a value that is no list. */
-void conf_refuse(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key);
-
 /* Returns zeroed memory for the elements of a list, and for another one behind the last. NULL: an error was added. */
 void *conf_allocate(struct conf_reader *reader, const config_setting_t *at, unsigned count, size_t size);
 

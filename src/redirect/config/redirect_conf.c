@@ -49,6 +49,8 @@ static void read_allow_to(struct conf_reader *reader, const config_setting_t *at
 	if (conf_is_list(at) && config_setting_length(at) == 0)
 		conf_error(reader, at, NULL,
 			"is empty, so this host would accept no packet; name the VIPs, or write \"local\"");
+	else if (config_setting_get_string(at) && !conf->allow_to_local)
+		conf_wrong(reader, at, CONFIG_TYPE_STRING, "%s", key->expected);
 	else if (!conf->allow_to_local)
 		read_list(reader, at, key, true, &conf->allow_to);
 }
