@@ -14,9 +14,9 @@
 
 static const struct {
 	enum rte_eth_event_type dpdk;
-	const char *counter, *text;
+	const char *text;
 } kinds[] = {
-#define X(member, dpdk, counter, text) {RTE_ETH_EVENT_##dpdk, counter, text},
+#define X(member, dpdk, counter, text) {RTE_ETH_EVENT_##dpdk, text},
 	PORT_EVENTS_LIST(X)
 #undef X
 };
@@ -87,9 +87,4 @@ uint32_t port_events_take(struct port_events *events)
 const char *port_event_text(enum port_event event)
 {
 	return kinds[event].text;
-}
-
-const char *port_event_counter(enum port_event event)
-{
-	return kinds[event].counter;
 }

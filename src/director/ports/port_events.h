@@ -47,8 +47,7 @@ void port_events_close(struct port_events *events);
 /* Returns the events since the last call, as bits 1 << enum port_event. */
 uint32_t port_events_take(struct port_events *events);
 
-/* What the log says about an event, and the name of its counter. */
+/* What the log says about an event. */
 const char *port_event_text(enum port_event event);
-const char *port_event_counter(enum port_event event);
 
 #endif

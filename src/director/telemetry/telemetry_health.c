@@ -37,10 +37,13 @@ int telemetry_health(struct director *director, const char *parameters __rte_unu
 {
 	struct rte_tel_data *reasons = telemetry_reply_part(), *ports = telemetry_reply_part();
 	struct capture_state capture = capture_state(director->capture);
-	struct view_routes routes = view_routes_now(&director->reload);
+	struct view_routes routes;
 	uint64_t now = (uint64_t)time(NULL);
 	struct health health;
 
+	reload_lock(&director->reload);
+	routes = view_routes(&director->reload);
+	reload_unlock(&director->reload);
 	health_report_now(&director->health, &health, now, clock_now_ms());
 	for (unsigned i = 0; i < health.report.count; i++)
 		telemetry_reply_numbered(reasons, i, describe_reason(&health.report.reasons[i]));

@@ -90,8 +90,6 @@ struct view_routes {
 extern const struct fact view_routes_facts[];
 /* reload->lock is held. */
 struct view_routes view_routes(const struct reload *reload);
-/* The same without the lock. */
-struct view_routes view_routes_now(struct reload *reload);
 
 /* A table of the forwarding table. */
 struct view_table {

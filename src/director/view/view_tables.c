@@ -61,16 +61,6 @@ struct view_routes view_routes(const struct reload *reload)
 	return view;
 }
 
-struct view_routes view_routes_now(struct reload *reload)
-{
-	struct view_routes view;
-
-	reload_lock(reload);
-	view = view_routes(reload);
-	reload_unlock(reload);
-	return view;
-}
-
 const struct fact view_table_facts[] = {
 	{GAUGE(NULL, "hops"), TABLE(hops), "hops in a row"},
 	{GAUGE("table_binds", "bind_count"), TABLE(binds), "number of binds"},
