@@ -19,9 +19,8 @@ static bool has_later_avx512(void)
 	return __builtin_cpu_supports("avx512vbmi2");
 }
 #else
-static bool cpu_has(enum isa isa)
+static bool cpu_has(enum isa)
 {
-	(void)isa;
 	return false;
 }
 

@@ -114,9 +114,8 @@ void conf_wrong(struct conf_reader *reader, const config_setting_t *at, int expe
 	conf_error(reader, at, NULL, "%s %s", value_of(at, expected, value), text);
 }
 
-void conf_read_bool(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+void conf_read_bool(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *, void *field)
 {
-	(void)key;
 	if (config_setting_type(at) != CONFIG_TYPE_BOOL)
 		conf_wrong(reader, at, CONFIG_TYPE_BOOL, "is neither true nor false");
 	else

@@ -2,13 +2,11 @@
 /* Replaces bifurcation.c in a build without eBPF (-Dredirect=disabled). */
 #include "director/bifurcation.h"
 
-int bifurcation_claim(const char *vdev)
+int bifurcation_claim(const char *)
 {
-	(void)vdev;
 	return 0;
 }
 
-void bifurcation_follow(const struct director *director)
+void bifurcation_follow(const struct director *)
 {
-	(void)director;
 }

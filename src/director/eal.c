@@ -34,11 +34,10 @@ static void release(void)
 }
 
 /* Receives EAL's log. The first line after the options, or more lines than expected, end the holding. */
-static ssize_t take(void *unused, const char *text, size_t size)
+static ssize_t take(void *, const char *text, size_t size)
 {
 	static const char after[] = " linkage of DPDK";
 
-	(void)unused;
 	if (start.refused) /* it only repeats that it failed */
 		return (ssize_t)size;
 	if (start.holding && !memmem(text, size, after, sizeof(after) - 1) && start.size + size <= sizeof(start.lines)) {
@@ -81,11 +80,10 @@ static void discard(int fd)
 
 /* EAL calls this at the end of its usage text, which it prints if an option is wrong. What follows only says that it
  * failed. */
-static void refuse(const char *unused)
+static void refuse(const char *)
 {
 	char reason[512];
 
-	(void)unused;
 	start.refused = true;
 	explain(reason, sizeof(reason));
 	if (reason[0])

@@ -51,9 +51,8 @@ int command_usage(const char *format, ...)
 	return COMMAND_USAGE;
 }
 
-void command_fault(void *unused, bool warning, const char *text)
+void command_fault(void *, bool warning, const char *text)
 {
-	(void)unused;
 	command_error("%s%s", warning ? "warning: " : "", text);
 }
 

@@ -98,9 +98,8 @@ void log_line(enum log_level level, const char *format, ...)
 	va_end(args);
 }
 
-static void log_fault(void *unused, bool warning, const char *text)
+static void log_fault(void *, bool warning, const char *text)
 {
-	(void)unused;
 	log_line(warning ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR, "%s", text);
 }
 

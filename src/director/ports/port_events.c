@@ -43,9 +43,8 @@ static int on_event(uint16_t port, enum rte_eth_event_type type, void *argument,
 }
 
 /* With vfio-pci, drivers do not notice that the device is unplugged. The kernel asks for it every few seconds. */
-static void on_device(const char *device, enum rte_dev_event_type type, void *events)
+static void on_device(const char *, enum rte_dev_event_type type, void *events)
 {
-	(void)device;
 	if (type == RTE_DEV_EVENT_REMOVE)
 		note(events, RTE_ETH_EVENT_INTR_RMV);
 }

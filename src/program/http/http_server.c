@@ -129,11 +129,10 @@ static bool fill(struct page *page)
 	return fclose(to) == 0;
 }
 
-static ssize_t read_page(void *data, uint64_t position, char *to, size_t size)
+static ssize_t read_page(void *data, uint64_t, char *to, size_t size)
 {
 	struct page *page = data;
 
-	(void)position;
 	if (page->sent == page->size && page->more == HTTP_MORE && !fill(page))
 		page->more = HTTP_ABORT;
 	if (page->more == HTTP_ABORT)
@@ -212,7 +211,7 @@ static const struct http_route *find_route(
 }
 
 static enum MHD_Result handle_request(void *data, struct MHD_Connection *connection, const char *url,
-	const char *method, const char *version, const char *upload, size_t *upload_size, void **state)
+	const char *method, const char *, const char *, size_t *, void **)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	const struct http_server *server = data;
@@ -220,10 +219,6 @@ static enum MHD_Result handle_request(void *data, struct MHD_Connection *connect
 	const struct http_route *route;
 	uint32_t number = 0;
 
-	(void)version;
-	(void)upload;
-	(void)upload_size;
-	(void)state;
 	if (client)
 		client->served = true;
 	/* HEAD gets the response of GET. The library leaves the body out. */

@@ -244,7 +244,7 @@ static int count_legacy(const char *names, char *program)
 	return rules;
 }
 
-void check_iptables(void *subject)
+void check_iptables(void *)
 {
 	static const struct {
 		const char *names;
@@ -254,7 +254,6 @@ void check_iptables(void *subject)
 		{"/proc/self/net/ip6_tables_names", "ip6tables-legacy-save"},
 	};
 
-	(void)subject;
 	for (size_t i = 0; i < 2; i++) {
 		int rules = count_legacy(families[i].names, families[i].program);
 

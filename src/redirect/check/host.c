@@ -15,18 +15,17 @@ static const struct finding old_kernel = {FINDINGS_FAIL, NULL, "Linux {1} is too
 static const struct finding no_bpffs = {
 	FINDINGS_FAIL, "mount -t bpf bpf {0}", "there is no bpffs, in which attach pins the program"};
 
-void check_privileges(void *subject)
+void check_privileges(void *)
 {
 	char missing[SYSTEM_CAPABILITIES_MAX];
 
-	(void)subject;
 	if (system_missing_capabilities(missing))
 		findings_add(&unprivileged, "", missing);
 	else
 		findings_ok("", "all capabilities that glb-redirect needs");
 }
 
-void check_kernel(void *subject)
+void check_kernel(void *)
 {
 	/* Newest last. */
 	static const struct {
@@ -40,7 +39,6 @@ void check_kernel(void *subject)
 	int version = system_kernel();
 	char lacks[256] = "";
 
-	(void)subject;
 	if (version < SYSTEM_OLDEST_KERNEL) {
 		findings_add(&old_kernel, "", system_release());
 		return;
@@ -52,11 +50,10 @@ void check_kernel(void *subject)
 	findings_ok("", "Linux %s%s", system_release(), lacks);
 }
 
-void check_bpffs(void *subject)
+void check_bpffs(void *)
 {
 	struct statfs fs;
 
-	(void)subject;
 	if (statfs(PINS_BPFFS, &fs) == 0 && fs.f_type == BPF_FS_MAGIC)
 		findings_ok("", "a bpffs is mounted on " PINS_BPFFS);
 	else
