@@ -35,8 +35,8 @@ static int build(const char *to, struct table_set *set, enum table_file_format f
 		error = file_replace(to, from, bytes, size, faults);
 	}
 	if (error == 0 && verbose)
-		cli_print(2, "%s: version %" PRIu32 ", %zu bytes, digest %016" PRIx64, to, load_le32(bytes + 4), size,
-			table_set_digest(set));
+		command_print(2, "%s: version %" PRIu32 ", %zu bytes, digest %016" PRIx64, to, load_le32(bytes + 4),
+			size, table_set_digest(set));
 	if (error < 0 && faults->errors == 0)
 		faults_error(faults, NULL, "%s", strerror(-error));
 	free(bytes);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/cli.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -122,15 +121,6 @@ bool cli_load_conf(const char *path, struct conf *conf)
 	if (!loaded && strcmp(path, INSTALLED_DIRECTOR_CONF) == 0 && access(path, F_OK) < 0)
 		command_error("this path is the default of --config: name your director.conf with --config FILE");
 	return loaded;
-}
-
-void cli_print(unsigned indent, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	command_vprint(indent, format, args);
-	va_end(args);
 }
 
 const char *cli_health_name(bool healthy)

@@ -77,9 +77,6 @@ json_t *cli_bind_json(const struct table_bind *bind);
 /* Returns the backend's weight; null if it is not known, because the table is binary. */
 json_t *cli_weight_json(const struct table_backend *backend);
 
-/* As command_print(). */
-void cli_print(unsigned indent, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 /* Returns the ending of a verb after this number: "1 row changes", "2 rows change". */
 static inline const char *cli_verb(uint64_t count)
 {

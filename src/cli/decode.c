@@ -108,13 +108,13 @@ static void print(const struct decode *decode, const struct decode_packet *packe
 		snprintf(next, sizeof(next), "  next %u of", packet->next_hop);
 	if (packet->udp_checksum != DECODE_CHECKSUM_NONE)
 		snprintf(checksum, sizeof(checksum), "  checksum %s", checksum_names[packet->udp_checksum]);
-	cli_print(6, "%" PRIu64 "  %s > %s  ttl %u  udp %u%s%s%s", decode->number, format_ipv4(packet->source, from),
+	command_print(6, "%" PRIu64 "  %s > %s  ttl %u  udp %u%s%s%s", decode->number, format_ipv4(packet->source, from),
 		format_ipv4(packet->destination, to), packet->ttl, packet->source_port, checksum, next, hops);
 	if (inner->verdict == VERDICT_FORWARDED)
-		cli_print(6, "    %s %s > %s, %" PRIu32 " byte%s", inner->flow.what, inner->flow.source,
+		command_print(6, "    %s %s > %s, %" PRIu32 " byte%s", inner->flow.what, inner->flow.source,
 			inner->flow.destination, packet->inner_size, text_plural(packet->inner_size));
 	else
-		cli_print(6, "    inner packet: %s, %" PRIu32 " byte%s", verdict_name(inner->verdict),
+		command_print(6, "    inner packet: %s, %" PRIu32 " byte%s", verdict_name(inner->verdict),
 			packet->inner_size, text_plural(packet->inner_size));
 }
 

@@ -53,15 +53,15 @@ static void print(const json_t *reply)
 	const json_t *reason;
 	size_t i;
 
-	cli_print(2, "%s since %s", text_of(reply, "state"), time_text(reply, "since", buf));
-	cli_print(2, "table: generation %" JSON_INTEGER_FORMAT ", digest %s, %" JSON_INTEGER_FORMAT " s old",
+	command_print(2, "%s since %s", text_of(reply, "state"), time_text(reply, "since", buf));
+	command_print(2, "table: generation %" JSON_INTEGER_FORMAT ", digest %s, %" JSON_INTEGER_FORMAT " s old",
 		json_integer_value(json_object_get(reply, "generation")), text_of(reply, "digest"),
 		json_integer_value(json_object_get(reply, "table_age")));
 	if (pid)
-		cli_print(2, "capture: process %" JSON_INTEGER_FORMAT " captures packets since %s", pid,
+		command_print(2, "capture: process %" JSON_INTEGER_FORMAT " captures packets since %s", pid,
 			time_text(reply, "capture_since", buf));
 	json_array_foreach(json_object_get(reply, "reasons"), i, reason)
-		cli_print(2, "%s: %s: %s: %s (since %s)", text_of(reason, "severity"), text_of(reason, "cause"),
+		command_print(2, "%s: %s: %s: %s (since %s)", text_of(reason, "severity"), text_of(reason, "cause"),
 			text_of(reason, "object"), text_of(reason, "text"), time_text(reason, "since", buf));
 	if (omitted)
 		printf("and %" JSON_INTEGER_FORMAT " more\n", omitted);

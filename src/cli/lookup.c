@@ -208,14 +208,14 @@ static void print(const struct lookup *lookup)
 	const struct steer_result *result = &lookup->result;
 	char source[ENDPOINT_TEXT_MAX], destination[ENDPOINT_TEXT_MAX], label[16], bind[TABLE_BIND_TEXT_MAX];
 
-	cli_print(10, "flow      %s %s > %s", lookup->protocol, endpoint_format(&lookup->source, source),
+	command_print(10, "flow      %s %s > %s", lookup->protocol, endpoint_format(&lookup->source, source),
 		endpoint_format(&lookup->destination, destination));
 	if (result->verdict != VERDICT_FORWARDED) {
-		cli_print(10, "verdict   %s: %s", verdict_name(result->verdict), why_not_forwarded(lookup));
+		command_print(10, "verdict   %s: %s", verdict_name(result->verdict), why_not_forwarded(lookup));
 		return;
 	}
 	printf("verdict   %s\n", verdict_name(result->verdict));
-	cli_print(10, "table     %s", table_label(&lookup->routes->set, result->table, label));
+	command_print(10, "table     %s", table_label(&lookup->routes->set, result->table, label));
 	printf("bind      %s\nhash      %016" PRIx64 "\nrow       %u", table_bind_text(find_bind(lookup), bind),
 		result->hash, result->row);
 	if (lookup->conf.steering.alt_hash_fields)
@@ -226,7 +226,7 @@ static void print(const struct lookup *lookup)
 		struct hop hop;
 
 		explain(lookup, i, &hop);
-		cli_print(12, "hop %u     %-15s %-8s %-4s %s%s", i + 1, netaddr_format(&hop.backend->addr, address),
+		command_print(12, "hop %u     %-15s %-8s %-4s %s%s", i + 1, netaddr_format(&hop.backend->addr, address),
 			table_state_name(hop.backend->state), cli_health_name(hop.backend->healthy),
 			hop.alt ? "alt: " : "", hop.reason);
 	}

@@ -173,7 +173,7 @@ static void print_checks(const struct table *table, const struct table_health *h
 			puts("\n  backend         health checks");
 		any |= checks != NULL;
 		if (checks)
-			cli_print(18, "  %-14s  %s", netaddr_format(&table->backends[i].addr, addr), checks);
+			command_print(18, "  %-14s  %s", netaddr_format(&table->backends[i].addr, addr), checks);
 		free(checks);
 	}
 }
@@ -185,7 +185,7 @@ static void print_table(
 	char label[16];
 
 	putchar('\n');
-	cli_print(2, "table %s: %" PRIu32 " backend%s, rows of %u hop%s", table_label(set, index, label),
+	command_print(2, "table %s: %" PRIu32 " backend%s, rows of %u hop%s", table_label(set, index, label),
 		table->backend_count, text_plural(table->backend_count), table->row_hops, text_plural(table->row_hops));
 	print_binds(table);
 	printf("  imbalance %.3f: largest number of first hops / %s of %" PRIu32 " backend%s\n", shares->imbalance,
@@ -221,7 +221,7 @@ static int show(const char *path, const struct table_set *set, const struct tabl
 	snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64, table_set_fingerprint(set));
 	snprintf(replaces, sizeof(replaces), "%016" PRIx64, set->replaces);
 	if (!json)
-		cli_print(2, "%s: %s, %" PRIu32 " table%s, digest %s", path, format, set->count,
+		command_print(2, "%s: %s, %" PRIu32 " table%s, digest %s", path, format, set->count,
 			text_plural(set->count), digest);
 	if (!json)
 		printf("fingerprint %s%s%s\n", fingerprint, set->replaces ? ", replaces " : "",

@@ -41,10 +41,10 @@ void speed_free(struct speed *speed)
 
 void speed_print(const struct speed *speed)
 {
-	cli_print(2, "prefix lengths of IPv4 %s, of IPv6 %s; %" PRIu32 " port map%s", *speed->v4 ? speed->v4 : "none",
+	command_print(2, "prefix lengths of IPv4 %s, of IPv6 %s; %" PRIu32 " port map%s", *speed->v4 ? speed->v4 : "none",
 		*speed->v6 ? speed->v6 : "none", speed->port_maps, text_plural(speed->port_maps));
 	for (size_t i = 0; i < speed->slow.count; i++)
-		cli_print(2, "slow: %s", speed->slow.items[i].text);
+		command_print(2, "slow: %s", speed->slow.items[i].text);
 }
 
 json_t *speed_json(const struct speed *speed)

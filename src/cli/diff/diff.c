@@ -154,7 +154,7 @@ static int print_step(struct run *run, const struct table_set_diff *result, int 
 	if (is_sequence(run))
 		printf("%sOLD: %s, NEW: %s\n", step ? "\n" : "", before, after);
 	diff_print(result, DIFF_CAUSES | (is_sequence(run) ? 0 : DIFF_BACKENDS));
-	json_array_foreach(checks, i, line) cli_print(2, "%s", json_string_value(line));
+	json_array_foreach(checks, i, line) command_print(2, "%s", json_string_value(line));
 	json_decref(checks);
 	return COMMAND_OK;
 }
@@ -217,9 +217,9 @@ static int print_totals(struct run *run)
 			"broken_by", diff_describe_causes(causes), "skew_rows", (int)run->skew, "skew_percent",
 			run->skew_percent, "steps", run->steps));
 	putchar('\n');
-	cli_print(2, "%d steps: %" PRIu32 " of %" PRIu32 " rows break (%s) if nobody waits between the steps",
+	command_print(2, "%d steps: %" PRIu32 " of %" PRIu32 " rows break (%s) if nobody waits between the steps",
 		run->args->count - 1, broken, run->rows, diff_percent_text(broken, run->rows, broken_text));
-	cli_print(2, "a director that is one table behind loses new connections of up to %" PRIu32 " rows (%s)",
+	command_print(2, "a director that is one table behind loses new connections of up to %" PRIu32 " rows (%s)",
 		run->skew, diff_percent_text(run->skew, run->rows, skew_text));
 	return COMMAND_OK;
 }

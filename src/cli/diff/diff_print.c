@@ -239,8 +239,8 @@ static void print_bind(const struct bind_change *change, void *context)
 	if (lines->count++ >= MAX_BINDS)
 		return;
 	snprintf(what, sizeof(what), "%s%s", change->change, change->part ? " in part" : "");
-	cli_print(4, "  bind %-13s  %s%s%s", what, table_bind_text(change->bind, text), change->to ? " to table " : "",
-		change->to ? table_diff_label(change->to, label) : "");
+	command_print(4, "  bind %-13s  %s%s%s", what, table_bind_text(change->bind, text),
+		change->to ? " to table " : "", change->to ? table_diff_label(change->to, label) : "");
 }
 
 static void print_binds(const struct table_set_diff *diff, const struct table_diff *table)
@@ -251,7 +251,7 @@ static void print_binds(const struct table_set_diff *diff, const struct table_di
 	if (lines.count > MAX_BINDS)
 		printf("  and %" PRIu32 " more changes of binds; --json lists all\n", lines.count - MAX_BINDS);
 	if (lines.lost)
-		cli_print(2, "  %" PRIu32 " of %" PRIu32 " bind%s %s lost: all connections to %s break", lines.lost,
+		command_print(2, "  %" PRIu32 " of %" PRIu32 " bind%s %s lost: all connections to %s break", lines.lost,
 			table->before->bind_count, text_plural(table->before->bind_count),
 			lines.lost == 1 ? "is" : "are", lines.lost == 1 ? "it" : "them");
 }
@@ -264,7 +264,7 @@ static void print_still_reached(const struct table_diff *table)
 
 		if (!backend->still_reached)
 			continue;
-		cli_print(4, "  %s (%s): %s%" PRIu32 " row%s still reach%s it, but not in NEW",
+		command_print(4, "  %s (%s): %s%" PRIu32 " row%s still reach%s it, but not in NEW",
 			netaddr_format(&backend->addr, address), side_text(backend->before, state),
 			table->seed_known ? "" : "at most ", backend->still_reached,
 			text_plural(backend->still_reached), backend->still_reached == 1 ? "es" : "");
@@ -276,8 +276,8 @@ static void print_cause(uint32_t rows, const char *why)
 	char percent[16];
 
 	if (rows)
-		cli_print(4, "  %" PRIu32 " row%s break%s (%s), because %s", rows, text_plural(rows), cli_verb(rows),
-			diff_percent_text(rows, TABLE_ROWS, percent), why);
+		command_print(4, "  %" PRIu32 " row%s break%s (%s), because %s", rows, text_plural(rows),
+			cli_verb(rows), diff_percent_text(rows, TABLE_ROWS, percent), why);
 }
 
 /* The other causes have lines already: those of the binds, and of the hash_key. */
@@ -292,14 +292,14 @@ static void print_causes(const struct table_diff *table)
 		const struct table_diff_backend *backend = &table->backends[i];
 
 		if (backend->broken > backend->still_reached && lines++ < MAX_BACKENDS)
-			cli_print(4, "  %s: connections of %" PRIu32 " of its %" PRIu32 " row%s break",
+			command_print(4, "  %s: connections of %" PRIu32 " of its %" PRIu32 " row%s break",
 				netaddr_format(&backend->addr, address), backend->broken, backend->held,
 				text_plural(backend->held));
 	}
 	if (lines > MAX_BACKENDS)
 		printf("  and %" PRIu32 " more backends; --json lists all\n", lines - MAX_BACKENDS);
 	if (table->skew)
-		cli_print(4, "  a director that still has OLD loses new connections of %" PRIu32 " row%s (%s)",
+		command_print(4, "  a director that still has OLD loses new connections of %" PRIu32 " row%s (%s)",
 			table->skew, text_plural(table->skew), diff_percent_text(table->skew, TABLE_ROWS, percent));
 }
 
@@ -321,7 +321,7 @@ static void print_udp(const struct table_diff *table)
 	char *text = table->udp_moved ? diff_udp_text(table) : NULL;
 
 	if (text)
-		cli_print(4, "  %s", text);
+		command_print(4, "  %s", text);
 	free(text);
 }
 
@@ -329,7 +329,7 @@ static void print_counts(uint32_t changed, const char *of, uint32_t broken, uint
 {
 	char changed_text[16], broken_text[16];
 
-	cli_print(2, "%s: %" PRIu32 "%s row%s change%s (%s), %" PRIu32 " break%s (%s)", label, changed, of,
+	command_print(2, "%s: %" PRIu32 "%s row%s change%s (%s), %" PRIu32 " break%s (%s)", label, changed, of,
 		*of ? text_plural(rows) : text_plural(changed), cli_verb(changed),
 		diff_percent_text(changed, rows, changed_text), broken, cli_verb(broken),
 		diff_percent_text(broken, rows, broken_text));
@@ -353,14 +353,14 @@ static void print_table(const struct table_set_diff *diff, const struct table_di
 	if (table->before && table->after)
 		print_counts(table->changed, "", table->broken, TABLE_ROWS, label);
 	else if (table->after)
-		cli_print(2, "%s: added", label);
+		command_print(2, "%s: added", label);
 	else
-		cli_print(2, "%s: removed, %" PRIu32 " row%s break%s (%s)", label, table->broken,
+		command_print(2, "%s: removed, %" PRIu32 " row%s break%s (%s)", label, table->broken,
 			text_plural(table->broken), cli_verb(table->broken),
 			diff_percent_text(table->broken, TABLE_ROWS, buf));
 	print_udp(table);
 	if (is_renamed(table))
-		cli_print(4, "  renamed, its old name is %s", table->before->name);
+		command_print(4, "  renamed, its old name is %s", table->before->name);
 	if (table->key_changed)
 		puts("  hash_key changed: flows move to other rows, so every row counts as broken");
 	print_binds(diff, table);
@@ -369,7 +369,8 @@ static void print_table(const struct table_set_diff *diff, const struct table_di
 	else if (table->before)
 		puts("  no packet matches this table of OLD, so its rows do not count");
 	if (table->at_risk)
-		cli_print(4, "  %" PRIu32 " other row%s lose%s a later hop: only connections older than OLD can break%s",
+		command_print(4,
+			"  %" PRIu32 " other row%s lose%s a later hop: only connections older than OLD can break%s",
 			table->at_risk, text_plural(table->at_risk), cli_verb(table->at_risk),
 			table_is_version_2(table->before)
 				? "; OLD is a version 2 file, so diff cannot tell if it has previous states with such connections"

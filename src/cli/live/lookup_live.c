@@ -26,7 +26,7 @@ static void print(const json_t *reply)
 
 	printf("verdict   %s\n", snapshot_text(reply, "verdict"));
 	if (hops) {
-		cli_print(10, "table     %s", snapshot_text(reply, "table_name"));
+		command_print(10, "table     %s", snapshot_text(reply, "table_name"));
 		printf("hash      %s\nrow       %" JSON_INTEGER_FORMAT "\n", snapshot_text(reply, "hash"),
 			snapshot_number(reply, "row"));
 		json_array_foreach(hops, i, hop) printf("hop %zu     %s\n", i + 1, json_string_value(hop));

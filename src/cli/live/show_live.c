@@ -8,7 +8,7 @@ static void print_bind(const char *label, const json_t *bind)
 {
 	char text[SNAPSHOT_BIND_MAX];
 
-	cli_print(9, "  %-5s  %s, estimated packets: %" JSON_INTEGER_FORMAT, label, snapshot_bind(bind, text),
+	command_print(9, "  %-5s  %s, estimated packets: %" JSON_INTEGER_FORMAT, label, snapshot_bind(bind, text),
 		snapshot_number(bind, "estimated_packets"));
 }
 
@@ -19,9 +19,9 @@ static void print_table(const json_t *table)
 	size_t i;
 
 	putchar('\n');
-	cli_print(2, "table %s: %zu backend%s, rows of %" JSON_INTEGER_FORMAT " hop%s", snapshot_text(table, "name"),
-		json_array_size(backends), text_plural(json_array_size(backends)), snapshot_number(table, "hops"),
-		text_plural((uint64_t)snapshot_number(table, "hops")));
+	command_print(2, "table %s: %zu backend%s, rows of %" JSON_INTEGER_FORMAT " hop%s",
+		snapshot_text(table, "name"), json_array_size(backends), text_plural(json_array_size(backends)),
+		snapshot_number(table, "hops"), text_plural((uint64_t)snapshot_number(table, "hops")));
 	json_array_foreach(binds, i, entry) print_bind(i ? "" : "binds", entry);
 	if (json_array_size(binds) == 0)
 		puts("  binds  none");
@@ -64,7 +64,7 @@ int live_show(const struct command_args *args, const char *table, bool json)
 	printf("generation %" JSON_INTEGER_FORMAT ", digest %s\n", snapshot_number(snapshot, "generation"),
 		snapshot_text(snapshot, "digest"));
 	json_array_foreach(json_object_get(snapshot, "slow"), i, entry)
-		cli_print(2, "slow: %s", json_string_value(entry));
+		command_print(2, "slow: %s", json_string_value(entry));
 	json_array_foreach(json_object_get(snapshot, "tables"), i, entry) print_table(entry);
 	json_decref(snapshot);
 	return COMMAND_OK;

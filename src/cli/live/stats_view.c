@@ -71,24 +71,25 @@ static void print_header(const json_t *stats, size_t tables)
 	const char *slow = snapshot_text(stats, "slow"), *why = snapshot_text(stats, "packet_path_why");
 	char uptime[48];
 
-	cli_print(12, "director    %s, up %s", snapshot_text(stats, "version"),
+	command_print(12, "director    %s, up %s", snapshot_text(stats, "version"),
 		format_uptime(snapshot_number(stats, "uptime"), uptime));
-	cli_print(12, "ISA         %s%s%s", snapshot_text(stats, "packet_path"), why[0] ? ", " : "", why);
-	cli_print(12, "table       %s", snapshot_text(stats, "table_path"));
-	cli_print(12, "            %s, %zu table%s, generation %" JSON_INTEGER_FORMAT,
+	command_print(12, "ISA         %s%s%s", snapshot_text(stats, "packet_path"), why[0] ? ", " : "", why);
+	command_print(12, "table       %s", snapshot_text(stats, "table_path"));
+	command_print(12, "            %s, %zu table%s, generation %" JSON_INTEGER_FORMAT,
 		snapshot_text(stats, "table_format"), tables, text_plural(tables), snapshot_number(stats, "generation"));
 	if (slow[0])
-		cli_print(12, "slow        %s", slow);
-	cli_print(12, "digest      %s, fingerprint %s", snapshot_text(stats, "digest"),
+		command_print(12, "slow        %s", slow);
+	command_print(12, "digest      %s, fingerprint %s", snapshot_text(stats, "digest"),
 		snapshot_text(stats, "fingerprint"));
-	cli_print(12, "hash_fields %s%s%s", snapshot_text(stats, "hash_fields"), alt[0] ? "; alt_hash_fields " : "", alt);
-	cli_print(12, "next hop    %s", snapshot_text(stats, "next_hop_mac"));
-	cli_print(12, "reloads     %" JSON_INTEGER_FORMAT " succeeded, %" JSON_INTEGER_FORMAT " failed",
+	command_print(
+		12, "hash_fields %s%s%s", snapshot_text(stats, "hash_fields"), alt[0] ? "; alt_hash_fields " : "", alt);
+	command_print(12, "next hop    %s", snapshot_text(stats, "next_hop_mac"));
+	command_print(12, "reloads     %" JSON_INTEGER_FORMAT " succeeded, %" JSON_INTEGER_FORMAT " failed",
 		snapshot_number(stats, "reloads"), snapshot_number(stats, "reload_failures"));
 	if (error[0])
-		cli_print(12, "last error  %s", error);
+		command_print(12, "last error  %s", error);
 	if (snapshot_number(stats, "capture"))
-		cli_print(12,
+		command_print(12,
 			"capture     by process %" JSON_INTEGER_FORMAT ", user %" JSON_INTEGER_FORMAT
 			": %" JSON_INTEGER_FORMAT " packets, %" JSON_INTEGER_FORMAT " lost, %" JSON_INTEGER_FORMAT
 			" not examined",
@@ -111,7 +112,7 @@ static void print_ports(const struct stats_view *view, const json_t *ports, cons
 			snprintf(speed, sizeof(speed), " %" JSON_INTEGER_FORMAT " Mbit/s", snapshot_number(port, "mbps"));
 		snprintf(title, sizeof(title), "port %s, link %s%s", id, snapshot_text(port, "link"), speed);
 		print_heading(view, title);
-		cli_print(2, "  %s", snapshot_text(port, "name"));
+		command_print(2, "  %s", snapshot_text(port, "name"));
 		print_members(view, 2, port, json_object_get(before, id), except);
 	}
 }
@@ -213,7 +214,7 @@ static void print_tables(const struct stats_view *view, const json_t *tables, co
 		const char *bind = snapshot_text(table, "first_bind");
 
 		putchar('\n');
-		cli_print(2, "table %s%s%s", snapshot_text(table, "name"), bind[0] ? " " : "", bind);
+		command_print(2, "table %s%s%s", snapshot_text(table, "name"), bind[0] ? " " : "", bind);
 		print_value(view, 2, "packets", snapshot_number(table, "packets"), json_object_get(earlier, "packets"));
 		print_value(view, 2, "bytes", snapshot_number(table, "bytes"), json_object_get(earlier, "bytes"));
 		print_backends(view, json_object_get(table, "backends"), json_object_get(earlier, "backends"));

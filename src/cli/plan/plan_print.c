@@ -168,7 +168,7 @@ static void print_counts(const char *label, uint32_t broken, uint32_t skew, uint
 {
 	char broken_text[16], skew_text[16];
 
-	cli_print(4, "%s: %" PRIu32 " of %" PRIu32 " rows break (%s)%s%s", label, broken, rows,
+	command_print(4, "%s: %" PRIu32 " of %" PRIu32 " rows break (%s)%s%s", label, broken, rows,
 		diff_percent_text(broken, rows, broken_text),
 		skew ? "; a director that is one table behind loses new connections of " : "",
 		skew ? diff_percent_text(skew, rows, skew_text) : "");
@@ -179,7 +179,7 @@ static void print_drained(const json_t *wait)
 	const json_t *proxies = json_object_get(wait, "proxies"), *proxy;
 	size_t i, count = json_array_size(proxies);
 
-	cli_print(3,
+	command_print(3,
 		"   Wait until %zu prox%s of table %s %s no connections left (`glb-redirect drained --wait 10m` on each):",
 		count, count == 1 ? "y" : "ies", json_string_value(json_object_get(wait, "table")),
 		count == 1 ? "has" : "have");
@@ -203,12 +203,13 @@ static void print_waits(json_t *waits, bool before_all)
 		const char *what = json_string_value(json_object_get(wait, "for"));
 
 		if (strcmp(what, "directors") == 0)
-			cli_print(3, "   Wait until all directors use it: `glb-director-cli stats` shows the digest %s.",
+			command_print(3,
+				"   Wait until all directors use it: `glb-director-cli stats` shows the digest %s.",
 				json_string_value(json_object_get(wait, "digest")));
 		else if (strcmp(what, "drained") == 0)
 			print_drained(wait);
 		else
-			cli_print(5,
+			command_print(5,
 				"   Wait until the connections that began before %s have ended: as long as your longest connections last.",
 				before_all ? "CURRENT" : "this table was in use everywhere");
 	}
@@ -223,7 +224,7 @@ static void print_step(const struct plan_input *input, const struct plan *plan, 
 
 	snprintf(digest, sizeof(digest), "%016" PRIx64, table_set_digest(&step->set));
 	printf("\n%u. Publish %s on all directors.\n", (unsigned)index + 1, step_name(dir, index, path));
-	cli_print(3, "   %s", meanings[step->kind]);
+	command_print(3, "   %s", meanings[step->kind]);
 	if (step->broken || step->skew)
 		print_counts("   Losses", step->broken, step->skew, input->at_once.rows);
 	print_waits(describe_waits(input, digest, last ? PLAN_NO_WAIT : step->wait), false);
@@ -237,7 +238,7 @@ void plan_print(const struct plan_input *input, const struct plan *plan, const c
 
 	print_counts("at once", diff->broken, diff->skew, diff->rows);
 	print_counts("this plan", plan->broken, plan->skew, diff->rows);
-	json_array_foreach(unsafe, i, reason) cli_print(2, "%s", json_string_value(reason));
+	json_array_foreach(unsafe, i, reason) command_print(2, "%s", json_string_value(reason));
 	json_decref(unsafe);
 	if (plan->first_wait != PLAN_NO_WAIT) {
 		puts("\n0. Leave CURRENT in use.");

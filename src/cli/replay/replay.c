@@ -173,7 +173,7 @@ static int print(const struct replay *replay)
 	for (int i = 0; i < VERDICT_COUNT; i++) {
 		sum += replay->verdicts[i];
 		if (replay->verdicts[i])
-			cli_print(47, "%12" PRIu64 "  %6.2f%%  %-22s  %s", replay->verdicts[i],
+			command_print(47, "%12" PRIu64 "  %6.2f%%  %-22s  %s", replay->verdicts[i],
 				100.0 * (double)replay->verdicts[i] / (double)replay->packets, verdict_name(i),
 				verdict_help(i));
 	}
@@ -181,7 +181,7 @@ static int print(const struct replay *replay)
 	if (replay->cut)
 		printf("%12" PRIu64 "  of these %s truncated by the capture's snap length\n", replay->cut,
 			replay->cut == 1 ? "is" : "are");
-	cli_print(14, "%12" PRIu64 "  packet%s %s%s", replay->written, text_plural(replay->written),
+	command_print(14, "%12" PRIu64 "  packet%s %s%s", replay->written, text_plural(replay->written),
 		to ? "written to " : "would be sent",
 		!to                                 ? ""
 		: strcmp(to, CAPTURE_STANDARD) == 0 ? "standard output"

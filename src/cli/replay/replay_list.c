@@ -109,16 +109,17 @@ static void print_text(struct replay_list *list, const struct burst *burst, uint
 	format_time(list, &packet->time, time);
 	if (packet->has_flow) {
 		flow_text_format(&packet->flow, &flow);
-		cli_print(4, "%" PRIu64 "  %s  %s %s > %s", list->number, time, flow.what, flow.source, flow.destination);
+		command_print(
+			4, "%" PRIu64 "  %s  %s %s > %s", list->number, time, flow.what, flow.source, flow.destination);
 	} else {
-		cli_print(4, "%" PRIu64 "  %s  %s", list->number, time, packet->text);
+		command_print(4, "%" PRIu64 "  %s  %s", list->number, time, packet->text);
 	}
 	if (steered->verdict == VERDICT_FORWARDED)
-		cli_print(6, "    %s: table %s, row %u, first hop %s: %s", verdict,
+		command_print(6, "    %s: table %s, row %u, first hop %s: %s", verdict,
 			table_label(&list->pipeline->routes->set, steered->table, label), steered->row,
 			netaddr_format(&hop, address), reason);
 	else
-		cli_print(6, "    %s: %s", verdict, reason);
+		command_print(6, "    %s: %s", verdict, reason);
 }
 
 static void print_json(struct replay_list *list, const struct burst *burst, uint32_t lane,

@@ -98,7 +98,7 @@ static void print_hops(const struct report_step *end)
 
 	for (unsigned i = 0; i < end->row_hops; i++)
 		at += sprintf(at, "%s %u: %.3f %%", i ? "," : "", i + 1, percent(end->now.hops[i], end->now.alive));
-	cli_print(2, "packets accepted at hop%s, at the end", text);
+	command_print(2, "packets accepted at hop%s, at the end", text);
 }
 
 static void print_summary(const struct report *report)
@@ -106,19 +106,20 @@ static void print_summary(const struct report *report)
 	const struct report_step *end = last_step(report);
 	double begun = end->totals.begun;
 
-	cli_print(2, "%.0f connections: %.0f broken (%.3f %%), %.0f killed with a proxy (%.3f %%)", begun,
+	command_print(2, "%.0f connections: %.0f broken (%.3f %%), %.0f killed with a proxy (%.3f %%)", begun,
 		all_broken(end), report_broken_percent(report), end->totals.killed, percent(end->totals.killed, begun));
 	if (all_broken(end) > 0)
-		cli_print(2,
+		command_print(2,
 			"broken by: proxies removed %.3f %%, proxies pushed out of rows %.3f %%, directors that use another table %.3f %%",
 			percent(end->totals.removed, begun), percent(end->totals.pushed_out, begun),
 			percent(end->totals.skew, begun));
 	if (end->totals.refused > 0)
-		cli_print(2, "%.0f new connections were sent to a dead proxy", end->totals.refused);
+		command_print(2, "%.0f new connections were sent to a dead proxy", end->totals.refused);
 	if (most_blocked_percent(report) > 0)
-		cli_print(2, "up to %.3f %% of the connections waited behind a dead proxy, which cannot pass packets on",
+		command_print(2,
+			"up to %.3f %% of the connections waited behind a dead proxy, which cannot pass packets on",
 			most_blocked_percent(report));
-	cli_print(2, "imbalance of first hops: %.3f at most", most_imbalance(report));
+	command_print(2, "imbalance of first hops: %.3f at most", most_imbalance(report));
 	print_hops(end);
 }
 
