@@ -8,19 +8,18 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 import nginx
-from daemon import PROGRAM, backend, table
+from daemon import PROGRAM, backend, fit, table
 from lab.tools import wait_until
 from support.tree import CLI
 
 GOOD, BAD = "10.78.0.1", "10.78.0.2"
-COLUMNS = 80
 
 
 def ask(made, *options):
     """Returns the exit code, the printed text and the errors. Checks the width of all lines. Words may be too long."""
     done = made.host.run(PROGRAM, "status", "--config-file", str(made.conf), *options, check=False)
     if "--json" not in options:
-        assert all(len(line) <= COLUMNS or max(map(len, line.split())) > COLUMNS / 2 for line in done.stdout.splitlines()), done.stdout
+        assert fit(done.stdout.splitlines()), done.stdout
     return done.returncode, done.stdout, done.stderr
 
 
