@@ -125,7 +125,7 @@ static const struct conf_key field_keys[] = {
 
 #define FIELDS_TEXT_MAX 96
 
-/* Writes "src_addr, dst_addr, src_port and dst_port". Returns buf. */
+/* Lists the names of the fields for people. Returns buf. */
 static const char *fields_text(char buf[FIELDS_TEXT_MAX])
 {
 	size_t used = 0;
