@@ -32,7 +32,8 @@ struct nlmsghdr *netlink_begin(char buf[NETLINK_MAX], uint16_t type, uint16_t fl
 	struct nlmsghdr *message = mnl_nlmsg_put_header(buf);
 
 	message->nlmsg_type = type;
-	message->nlmsg_flags = NLM_F_REQUEST | flags | (flags & NLM_F_DUMP ? 0 : NLM_F_ACK);
+	/* NLM_F_REPLACE and NLM_F_EXCL of a change are bits of NLM_F_DUMP. */
+	message->nlmsg_flags = NLM_F_REQUEST | flags | ((flags & NLM_F_DUMP) == NLM_F_DUMP ? 0 : NLM_F_ACK);
 	*header = mnl_nlmsg_put_extra_header(message, header_size);
 	return message;
 }
