@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes the routing daemon do what each VIP should be. One thread; blocks as run_program() does. */
+/* Makes the routing daemon do what each VIP should be. One thread; blocks while programs run. */
 #ifndef GLB_ANNOUNCE_ACTIONS_H
 #define GLB_ANNOUNCE_ACTIONS_H
 

@@ -109,11 +109,14 @@ static void add_fault(void *context, bool warning, const char *text)
 	const struct finding fault = {
 		warning ? FINDINGS_WARN : FINDINGS_FAIL, warning ? NULL : source->command, "{1}{2}"};
 	size_t size = strlen(source->file);
+	bool has_line = false; /* an address, too, begins with a digit */
 
 	/* The text begins with the file, and perhaps the line, but the finding names the file already. */
-	if (size && strncmp(text, source->file, size) == 0 && text[size] == ':')
+	if (size && strncmp(text, source->file, size) == 0 && text[size] == ':') {
+		has_line = isdigit((unsigned char)text[size + 1]);
 		text += size + 1 + (text[size + 1] == ' ');
-	findings_add(&fault, source->file, isdigit((unsigned char)*text) ? "line " : "", text);
+	}
+	findings_add(&fault, source->file, has_line ? "line " : "", text);
 }
 
 void findings_add_faults(const struct faults *faults, enum faults_kinds kinds, const char *command)

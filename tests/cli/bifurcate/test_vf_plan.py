@@ -79,7 +79,7 @@ def test_host_without_iommu_is_refused_unless_vfio_may_work_without(card):
     (card.pf / "iommu_group").unlink()
     said = card.call("apply", "--dry-run", "eth1", code=1)
     assert f"{PF}: it has no IOMMU group" in said and "intel_iommu=on" in said
-    assert "it has no IOMMU group" in card.call("status", "eth1", code=2)
+    assert f"fail  plan: {PF}: it has no IOMMU group" in card.call("status", "eth1", code=2)
     card.write(card.root / "sys/module/vfio/parameters/enable_unsafe_noiommu_mode", "Y")
     assert card.plan() == FRESH
 
