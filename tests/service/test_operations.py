@@ -344,6 +344,16 @@ def test_a_bind_with_the_directors_own_address_is_warned_about_at_start_and_relo
         assert director.log.count(warning) == 2
 
 
+def test_stats_have_the_beginning_of_a_very_long_path(tmp_path):
+    """A longer one would leave no room for the lcores in a reply of DPDK."""
+    folder = tmp_path / ("a" * 200) / ("b" * 200) / ("c" * 200)
+    folder.mkdir(parents=True)
+    table = write_table(folder / "table", {"tables": [table_of(7, "one")]}, "json")
+    with DirectorProcess([vdev(tmp_path)], SLEEP, table) as director:
+        stats = run_json("stats", "--file-prefix", director.file_prefix, env=director.environment)
+    assert stats["table_path"] == str(table)[:511]
+
+
 @pytest.mark.parametrize("version, named", (("json", "JSON"), ("2", "version 2"), ("3", "version 3")))
 def test_stats_describe_the_table(version, named, tmp_path):
     folder = tmp_path / ("long" * 40)

@@ -38,6 +38,9 @@ static const char *next_hop_mac(const struct view *view)
 
 static void add_state(struct rte_tel_data *data, const struct director *director, const struct view *view)
 {
+	char path[RELOAD_ERROR_SIZE]; /* lcores_that_fit() leaves no room for more */
+
+	snprintf(path, sizeof(path), "%s", view->routes.path);
 	rte_tel_data_add_dict_string(data, "version", GLB_VERSION);
 	rte_tel_data_add_dict_uint(data, "uptime", (clock_now_ns() - director->started_ns) / CLOCK_NS_PER_S);
 	rte_tel_data_add_dict_string(data, "next_hop_mac", next_hop_mac(view));
@@ -50,7 +53,7 @@ static void add_state(struct rte_tel_data *data, const struct director *director
 	telemetry_reply_text(data, "last_error", view->routes.last_error);
 	rte_tel_data_add_dict_string(data, "digest", view->routes.digest);
 	rte_tel_data_add_dict_string(data, "fingerprint", view->fingerprint);
-	telemetry_reply_text(data, "table_path", view->routes.path);
+	telemetry_reply_text(data, "table_path", path);
 	rte_tel_data_add_dict_string(data, "table_format", view->routes.format);
 }
 
