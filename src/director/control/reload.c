@@ -61,9 +61,11 @@ static bool load(struct reload *reload, struct live_table *live, struct faults *
 	faults->file = reload->path;
 	if (table_load(reload->path, &set, &live->version, faults) == 0)
 		live->routes = routes_create(&set, faults);
-	if (live->routes)
-		warn_of_slow(reload, live, faults);
-	return live->routes;
+	if (!live->routes)
+		return false;
+	live->fingerprint = table_set_fingerprint(&live->routes->set);
+	warn_of_slow(reload, live, faults);
+	return true;
 }
 
 /* Writes what a table is recognised by after a reload: its name or, after a character that no name has, its

@@ -110,7 +110,7 @@ struct view *view_take(struct director *director, bool queues)
 	view->started = director->started;
 	live = reload_lock(&director->reload);
 	view->routes = view_routes(&director->reload);
-	text_hex64(table_set_fingerprint(&live->routes->set), view->fingerprint);
+	text_hex64(live->fingerprint, view->fingerprint);
 	reload_unlock(&director->reload);
 	health_report_now(&director->health, &view->health, (uint64_t)time(NULL), clock_now_ms());
 	view->capture = capture_state(director->capture);
