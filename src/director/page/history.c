@@ -181,14 +181,14 @@ static void sample(struct history *history, uint64_t now_ns)
 {
 	struct view *view = view_take(history->director, false);
 
+	if (!view)
+		return; /* the next sample is about a longer time */
 	history->seconds = history->sampled_ns ? (double)(now_ns - history->sampled_ns) / 1e9 : 0;
 	history->sampled_ns = now_ns;
 	history->index = (history->index + 1) % SERIES_SAMPLES;
 	sample_backends(history, reload_lock(history->reload), now_ns);
 	reload_unlock(history->reload);
 	history->next_table = 0;
-	if (!view)
-		return;
 	sample_counters(history, &view->sum);
 	for (uint16_t i = 0; i < view->lcore_count; i++)
 		sample_lcore(history, &view->lcores[i], &history->lcores[i]);
