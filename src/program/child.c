@@ -81,11 +81,21 @@ static _Noreturn void be_child(const struct child_plan *plan, int input, int out
 	_exit(127);
 }
 
+/* Whoever started this program may have made it ignore its children. Then the kernel would forget how they end. */
+static void remember_ends(void)
+{
+	struct sigaction action;
+
+	if (sigaction(SIGCHLD, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+		signal(SIGCHLD, SIG_DFL);
+}
+
 int child_start(struct child *child, const struct child_plan *plan)
 {
 	int output[2] = {-1, -1}, failure[2] = {-1, -1}, input = open_input(plan->input), error = 0;
 
 	*child = (struct child){0};
+	remember_ends();
 	if (input < 0 || pipe2(output, O_CLOEXEC) < 0 || pipe2(failure, O_CLOEXEC | O_NONBLOCK) < 0 ||
 		(child->pid = fork()) < 0)
 		error = errno;

@@ -128,6 +128,15 @@ static void test_a_program_does_not_wait_for_whoever_holds_its_output(void **sta
 	assert_string_equal(text, "done\n");
 }
 
+static void test_a_caller_whose_parent_ignored_its_children(void **state)
+{
+	(void)state;
+	signal(SIGCHLD, SIG_IGN);
+	assert_int_equal(run("echo done"), 0);
+	signal(SIGCHLD, SIG_IGN);
+	assert_int_equal(run("exit 3"), -EIO);
+}
+
 static void test_a_program_that_a_signal_ends(void **state)
 {
 	(void)state;
@@ -187,6 +196,7 @@ int main(void)
 		TEST(test_a_program_that_is_missing),
 		TEST(test_a_program_that_cannot_be_executed),
 		TEST(test_a_program_does_not_wait_for_whoever_holds_its_output),
+		TEST(test_a_caller_whose_parent_ignored_its_children),
 		TEST(test_a_program_that_a_signal_ends),
 		TEST(test_a_program_that_prints_without_end_is_killed),
 		TEST(test_a_program_that_does_not_end_is_killed),
