@@ -257,9 +257,6 @@ static void take_link_attribute(struct net_link *link, const struct nlattr *attr
 	case IFLA_LINK:
 		link->lower = get_u32(attribute);
 		break;
-	case IFLA_LINK_NETNSID: /* the lower interface is in another namespace, where its index has another meaning */
-		link->lower = 0;
-		break;
 	case IFLA_LINKINFO:
 		take_kind(link, attribute);
 		break;
@@ -270,11 +267,16 @@ bool rtnetlink_read_link(const struct nlmsghdr *message, struct net_link *result
 {
 	const struct ifinfomsg *head = header(message, RTM_NEWLINK, sizeof(*head));
 	const struct nlattr *attribute;
+	bool foreign = false;
 
 	if (!head)
 		return false;
 	*result = (struct net_link){.index = (uint32_t)head->ifi_index, .flags = head->ifi_flags, .type = head->ifi_type};
-	EACH (attribute, (const char *)head + NLMSG_ALIGN(sizeof(*head)), end_of(message))
+	EACH (attribute, (const char *)head + NLMSG_ALIGN(sizeof(*head)), end_of(message)) {
 		take_link_attribute(result, attribute);
+		foreign |= mnl_attr_get_type(attribute) == IFLA_LINK_NETNSID;
+	}
+	if (foreign) /* the lower interface is in another namespace, where its index has another meaning */
+		result->lower = 0;
 	return true;
 }

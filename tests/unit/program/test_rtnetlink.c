@@ -355,6 +355,24 @@ static void test_kind_of_a_link(void **state)
 	}
 }
 
+/* The kernel names the namespace first. */
+static void test_link_whose_lower_one_is_in_another_namespace(void **state)
+{
+	struct ifinfomsg head = {.ifi_index = 8};
+	struct nlmsghdr *message = begin(RTM_NEWLINK, &head, sizeof(head));
+	struct net_link link;
+
+	(void)state;
+	mnl_attr_put_u32(message, IFLA_LINK_NETNSID, 0);
+	mnl_attr_put_u32(message, IFLA_LINK, 3);
+	assert_true(rtnetlink_read_link(message, &link));
+	assert_int_equal(link.lower, 0);
+	message = begin(RTM_NEWLINK, &head, sizeof(head));
+	mnl_attr_put_u32(message, IFLA_LINK, 3);
+	assert_true(rtnetlink_read_link(message, &link));
+	assert_int_equal(link.lower, 3);
+}
+
 static void test_default_route_with_metrics(void **state)
 {
 	struct rtmsg head = {.rtm_family = AF_INET6, .rtm_type = RTN_UNICAST, .rtm_table = RT_TABLE_MAIN};
@@ -437,6 +455,7 @@ int main(void)
 		cmocka_unit_test(test_nexthop_object),
 		cmocka_unit_test(test_nexthop_group),
 		cmocka_unit_test(test_kind_of_a_link),
+		cmocka_unit_test(test_link_whose_lower_one_is_in_another_namespace),
 		cmocka_unit_test(test_default_route_with_metrics),
 		cmocka_unit_test(test_cut_and_damaged_messages),
 	};
