@@ -133,6 +133,7 @@ static void test_a_caller_whose_parent_ignored_its_children(void **state)
 	(void)state;
 	signal(SIGCHLD, SIG_IGN);
 	assert_int_equal(run("echo done"), 0);
+	free(text);
 	signal(SIGCHLD, SIG_IGN);
 	assert_int_equal(run("exit 3"), -EIO);
 }
