@@ -136,16 +136,11 @@ def listed(text, lead):
 
 
 def test_edit_help_lists_every_key_that_set_takes(files):
-    shown, page = run("edit", "--help").stdout, section(CLI_MD, "edit")
-    page_http = (TREE / "docs/reference/table-json.md").read_text().split("HTTP settings\n")[1].split("\n#")[0]
-    http = [key for keys, _ in table_rows(page_http) for key in keys if key != "http_headers"]
-    for what, operands, row in (("backend", ["192.168.50.1"], "set IP... KEY=VALUE..."), ("table", [], "set KEY=VALUE...")):
+    """The pages refer to the members of tables, which tests/docs/test_table_schema.py compares with the programs."""
+    shown = run("edit", "--help").stdout
+    for what, operands in (("backend", ["192.168.50.1"]), ("table", [])):
         accepted = listed(run("edit", files / "table.json", "set", *operands, "frob=1", code=USAGE).stderr, f"keys of a {what} are")
-        assert listed(shown, f"KEYs of a {what}:") == accepted
-        documented = [word for words, others in table_rows(page) if words == [row] for word in others if word != "http_headers"]
-        assert set(documented + http) == set(accepted)
-        lines = re.findall(r"^\s*set .*\((.*)\)\+\+$", CLI_MAN, re.M)
-        assert lines[0 if operands else 1].split(", ") == accepted
+        assert len(accepted) > 10 and listed(shown, f"KEYs of a {what}:") == accepted
 
 
 def test_verbs_of_edit_and_commands_of_simulate_are_the_same_everywhere(files):
