@@ -59,11 +59,6 @@ def test_the_example_keys_are_those_of_the_model():
     assert f"L(1) = {KNOTS[1]} and L(256) = 2^40." in ROWS and KNOTS[256] == 2**40
 
 
-def test_the_programs_have_the_logarithms_of_the_model():
-    code = (TREE / "src/table/rows/table_weight.c").read_text().split("knots[KNOTS + 1] = {")[1].split("}")[0]
-    assert [int(number, 16) for number in re.findall("0x[0-9a-f]+", code)] == KNOTS
-
-
 def test_the_example_packet_is_steered_as_by_the_model():
     text = section(STEERING, "Example")
     shown = dict(table(text))
