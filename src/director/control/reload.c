@@ -79,22 +79,53 @@ static void identify(const struct table *table, char name[RELOAD_NAME_SIZE])
 	snprintf(name, RELOAD_NAME_SIZE, "%s%s", table->name ? table->name : "\n", bind);
 }
 
-/* Gives the tables of *live the slots that they had before. The others get NO_SLOT. Two tables without a name may have
- * the same first bind. */
+static int compare_slots(const void *a, const void *b)
+{
+	const struct reload_slot *const *x = a, *const *y = b;
+	int order = strcmp((*x)->name, (*y)->name);
+
+	return order ? order : (*x > *y) - (*x < *y);
+}
+
+/* Returns the first slot of the name that is not used. `sorted` has all slots. NULL: there is none. */
+static struct reload_slot *find_slot(
+	struct reload *reload, struct reload_slot *const sorted[RELOAD_SLOTS], const bool *used, const char *name)
+{
+	size_t low = 0, high = RELOAD_SLOTS;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (strcmp(sorted[middle]->name, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* Two tables without a name may have the same first bind. */
+	for (; low < RELOAD_SLOTS && strcmp(sorted[low]->name, name) == 0; low++)
+		if (!used[sorted[low] - reload->slots])
+			return sorted[low];
+	return NULL;
+}
+
+/* Gives the tables of *live the slots that they had before. The others get NO_SLOT. */
 static void keep_slots(struct reload *reload, struct live_table *live)
 {
+	struct reload_slot *sorted[RELOAD_SLOTS];
 	bool used[RELOAD_SLOTS] = {false};
 
+	for (unsigned i = 0; i < RELOAD_SLOTS; i++)
+		sorted[i] = &reload->slots[i];
+	qsort(sorted, RELOAD_SLOTS, sizeof(sorted[0]), compare_slots);
 	for (uint32_t i = 0; i < live->routes->set.count; i++) {
 		char name[RELOAD_NAME_SIZE];
-		uint16_t at = 0;
+		struct reload_slot *slot;
 
 		identify(&live->routes->set.tables[i], name);
-		while (at < RELOAD_SLOTS && (used[at] || strcmp(reload->slots[at].name, name) != 0))
-			at++;
-		live->slot[i] = at < RELOAD_SLOTS ? at : NO_SLOT;
-		if (at < RELOAD_SLOTS)
-			used[at] = true;
+		slot = find_slot(reload, sorted, used, name);
+		live->slot[i] = slot ? (uint16_t)(slot - reload->slots) : NO_SLOT;
+		if (slot)
+			used[live->slot[i]] = true;
 	}
 }
 
