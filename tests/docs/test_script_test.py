@@ -57,8 +57,11 @@ def test_leg_that_prints_is_not_ended(tree):
 
 
 def test_leg_that_hangs_is_named_with_the_last_thing_that_it_did(tree):
-    """By name, and with the line of Python at which it waits."""
-    code, out = run(tree(shell="/usr/bin/python3 -m pytest -p no:cacheprovider tests/test_hangs.py", format="echo good"), "shell", "format")
+    """By name, and with the line of Python at which it waits. A busy machine starts pytest slowly, so until then the leg prints."""
+    pytest_until_it_hangs = """
+until grep -q "py [.]" "$logs/shell-pytest.log"; do echo >>"$logs/shell-other.log"; sleep 1; done 2>/dev/null && touch -d @0 "$logs/shell-other.log" &
+/usr/bin/python3 -m pytest -p no:cacheprovider tests/test_hangs.py >"$logs/shell-pytest.log" 2>&1"""
+    code, out = run(tree(shell=pytest_until_it_hangs, format="echo good"), "shell", "format")
     assert code == 1
     assert re.search(r"shell: the leg shell printed nothing for 3 s, so it was ended; its last line was: tests/test_hangs.py \.", out), out
     assert re.search(r'shell:   File ".*test_hangs.py", line 4 in test_hangs', out), out
