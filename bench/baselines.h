@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forwarding loops to compare the director with. Each runs on one queue pair of a port until *stop is set. */
-#ifndef GLB_BENCH_BASELINES_H
-#define GLB_BENCH_BASELINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ extern baseline_fn *const floors_avx2[BASELINE_AHEADS], *const floors_avx512[BAS
 typedef uint64_t floor_hashing_fn(uint32_t rows, uint32_t backends);
 
 floor_hashing_fn floor_hashing_plain, floor_hashing_avx2, floor_hashing_avx512;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Measures how long it takes to build the rows of tables, a classifier, and to run `build-config`. */
-#ifndef GLB_BENCH_BUILDS_H
-#define GLB_BENCH_BUILDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,5 +11,3 @@
  * fails. time_limit: TSC; after it nothing is measured.
  */
 void builds_run(const char *cli, const int cpus[2], bool quick, uint64_t time_limit);
-
-#endif

@@ -5,8 +5,7 @@
  * machine affects all of them alike. A scenario is measured again until it is quiet, or as often as the limits allow. All
  * contenders that steer must send the same bytes.
  */
-#ifndef GLB_BENCH_CONTEST_H
-#define GLB_BENCH_CONTEST_H
+#pragma once
 
 #include <stdio.h>
 
@@ -24,5 +23,3 @@ const char *contest_isas(void);
 
 /* Adds the figures to the report. Exits if a frame is lost, or if two contenders send different bytes. */
 void contest_run(const struct scenario *scenario, const struct contest_options *options);
-
-#endif

@@ -3,10 +3,7 @@
  * Copies of the worker, compiled from its sources with the same options, except that they do more or less for people who watch the
  * director: WORKER_WATCHES in worker/counters.h.
  */
-#ifndef GLB_BENCH_COPIES_H
-#define GLB_BENCH_COPIES_H
+#pragma once
 
 int worker_run_unwatched(void *argument);
 int worker_run_watched(void *argument);
-
-#endif

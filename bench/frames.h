@@ -3,8 +3,7 @@
  * The frames that a receive queue of the line hands out, and their mbufs. The lcore of the queue writes
  * the frames, so that they are in its caches.
  */
-#ifndef GLB_BENCH_FRAMES_H
-#define GLB_BENCH_FRAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ void frames_reclaim(struct frames *frames, struct line *line);
 
 /* Returns a digest of all frames that the pass sent, which does not depend on their order. */
 uint64_t frames_digest(const struct line *line);
-
-#endif

@@ -6,8 +6,7 @@
  * pass ends, and sets *stop, at an empty poll after all frames were sent. During a pass each queue
  * belongs to one lcore; between passes all belong to the main lcore.
  */
-#ifndef GLB_BENCH_LINE_H
-#define GLB_BENCH_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ void line_rewind(struct line *line, uint32_t expected);
 /* The number of frames that the pass sent, and the TSC cycles that it took. */
 uint32_t line_sent(const struct line *line);
 uint64_t line_cycles(const struct line *line);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Prints the figures, and writes them to a JSON file. One thread. */
-#ifndef GLB_BENCH_REPORT_H
-#define GLB_BENCH_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -39,5 +38,3 @@ void report_left_out(void);
 
 /* Returns false if the JSON file is incomplete. */
 bool report_close(void);
-
-#endif

@@ -4,8 +4,7 @@
  * the interrupted instruction. The measured code is the shipped one, without instrumentation. figures/stages.py
  * maps the addresses to stages.
  */
-#ifndef GLB_BENCH_SAMPLER_H
-#define GLB_BENCH_SAMPLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,5 +17,3 @@ void sampler_start(const volatile bool *wanted);
  * outside of the executable is 0.
  */
 void sampler_stop(FILE *to);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The list of scenarios: a world, and the settings of the director and of the frames. */
-#ifndef GLB_BENCH_SCENARIO_H
-#define GLB_BENCH_SCENARIO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ extern const unsigned scenario_count;
 uint32_t scenario_frames(const struct scenario *scenario);
 const char *scenario_set_name(const struct scenario *scenario);
 const char *scenario_family_name(const struct scenario *scenario);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The director's own workers (src/worker/worker.c), and the state that they share. */
-#ifndef GLB_BENCH_SUBJECT_H
-#define GLB_BENCH_SUBJECT_H
+#pragma once
 
 #include "bench/line.h"
 #include "worker/tap/tap.h"
@@ -53,5 +52,3 @@ void subject_take_other_mac(struct subject *subject);
 
 /* Limits the too-big replies of each worker, as the director does. */
 void subject_limit_replies(struct subject *subject);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The tables of the benchmark, and packets of a million flows for them. They are the same in every run. */
-#ifndef GLB_BENCH_WORLD_H
-#define GLB_BENCH_WORLD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,5 +68,3 @@ struct routes *world_routes(const struct world *world);
 
 /* Writes frame `number` of the world without padding, and returns its size in bytes. */
 uint32_t world_packet(const struct world *world, uint64_t number, uint8_t frame[WORLD_FRAME_MAX]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes the routing daemon do what each VIP should be. One thread; blocks while programs run. */
-#ifndef GLB_ANNOUNCE_ACTIONS_H
-#define GLB_ANNOUNCE_ACTIONS_H
+#pragma once
 
 #include "announce/daemon.h"
 
@@ -11,5 +10,3 @@
  * may not be as it should.
  */
 bool actions_run(struct daemon *daemon);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared by the subcommands of glb-announce. One thread. Only the files of the subcommands print. */
-#ifndef GLB_ANNOUNCE_COMMANDS_H
-#define GLB_ANNOUNCE_COMMANDS_H
+#pragma once
 
 #include "announce/config/announce_conf.h"
 #include "program/command.h"
@@ -20,5 +19,3 @@ extern const struct command status_command, withdraw_command, announce_command, 
 /* Reads the configuration without the driver file, and prints all faults. False: it has errors. The caller frees it in
  * either case. */
 bool commands_read(const struct command_args *args, struct announce_conf *conf);
-
-#endif

@@ -3,8 +3,7 @@
  * The state of `glb-announce run`, and its loop: round_ask() asks the director and decides for each VIP, and
  * actions_run() tells the routing daemon. One thread. Everything that blocks has a timeout.
  */
-#ifndef GLB_ANNOUNCE_DAEMON_H
-#define GLB_ANNOUNCE_DAEMON_H
+#pragma once
 
 #include "announce/config/settings.h"
 #include "announce/director.h"
@@ -40,5 +39,3 @@ struct daemon {
  * them. Returns the exit code.
  */
 int daemon_run(const char *path, const struct settings *settings);
-
-#endif

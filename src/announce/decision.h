@@ -3,8 +3,7 @@
  * Turns answers into a damped decision: that the director forwards packets for a VIP, or that the pings of the probe
  * come back. Pure: callers pass the time, in milliseconds of clock_now_ms(). One thread.
  */
-#ifndef GLB_ANNOUNCE_DECISION_H
-#define GLB_ANNOUNCE_DECISION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ struct decision {
 /* Takes one answer. Returns true if the verdict changed; then the reason is why. */
 bool decision_feed(struct decision *decision, enum answer answer, const char *reason, const struct decision_rule *rule,
 	uint64_t now_ms);
-
-#endif

@@ -3,8 +3,7 @@
  * Asks the running director over one telemetry connection, which stays open. The kernel closes it when the director
  * ends, so even a short restart is seen. Each question blocks for the timeout at most. One thread.
  */
-#ifndef GLB_ANNOUNCE_DIRECTOR_H
-#define GLB_ANNOUNCE_DIRECTOR_H
+#pragma once
 
 #include "announce/config/announce_conf.h"
 #include "announce/decision.h"
@@ -53,5 +52,3 @@ enum answer director_answer(
  */
 size_t director_prefixes(const struct director *director, const struct netaddr *probe, struct netprefix *prefixes,
 	size_t max, size_t *left_out);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tells the routing daemon to announce or withdraw a prefix, as the driver file says. Blocks while programs run. One
  * thread. */
-#ifndef GLB_ANNOUNCE_DRIVER_H
-#define GLB_ANNOUNCE_DRIVER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ char *driver_check(const struct driver_conf *conf, char error[DRIVER_ERROR_MAX])
 
 /* Returns whether the prefix is announced, if the check printed this. */
 bool driver_is_announced(const struct driver_conf *conf, const struct netprefix *prefix, const char *printed);
-
-#endif

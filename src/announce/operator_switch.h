@@ -3,8 +3,7 @@
  * The operator's switch: a file that exists while an operator has withdrawn the VIPs of this host. It survives
  * restarts. `glb-announce withdraw` and `glb-announce announce` change it, and the daemon reads it. Not thread-safe.
  */
-#ifndef GLB_ANNOUNCE_OPERATOR_SWITCH_H
-#define GLB_ANNOUNCE_OPERATOR_SWITCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ int operator_switch_announce(const char *path, struct faults *faults);
 
 /* Writes "root withdrew the VIPs at 2026-11-22 12:30:00 UTC: REASON" to buf, and returns buf. */
 const char *operator_switch_text(const struct operator_switch *state, char buf[300]);
-
-#endif

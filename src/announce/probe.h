@@ -4,8 +4,7 @@
  * the director sends it to a proxy, and the proxy replies to this host. So a reply proves that the director forwards.
  * Does not block. One thread.
  */
-#ifndef GLB_ANNOUNCE_PROBE_H
-#define GLB_ANNOUNCE_PROBE_H
+#pragma once
 
 #include "announce/config/announce_conf.h"
 #include "health/echo.h"
@@ -35,5 +34,3 @@ void probe_rest(struct probe *probe);
 
 /* Sends a request if one is due. Returns true if there is a result of the one before, and sets *replied. */
 bool probe_step(struct probe *probe, uint64_t now_ms, bool *replied);
-
-#endif

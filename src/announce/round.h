@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Decides what each VIP should be: the director, the probe and the operator each have a say. One thread. */
-#ifndef GLB_ANNOUNCE_ROUND_H
-#define GLB_ANNOUNCE_ROUND_H
+#pragma once
 
 #include "announce/daemon.h"
 
@@ -14,5 +13,3 @@ void round_ask(struct daemon *daemon);
 
 /* Returns what the VIP should be now; VIPS_UNKNOWN: it stays as it is. *reason: why; valid until the next call. */
 enum vips_state round_wish(const struct daemon *daemon, const struct vip *vip, const char **reason);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The status file, which the daemon replaces at each change and at each check of the routing daemon. */
-#ifndef GLB_ANNOUNCE_STATUS_H
-#define GLB_ANNOUNCE_STATUS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -25,5 +24,3 @@ int status_read(const struct announce_conf *conf, struct vips *vips, struct faul
 
 /* Writes the line for `systemctl status`. */
 void status_line(const struct daemon *daemon, char *line, size_t size);
-
-#endif

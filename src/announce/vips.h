@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The VIPs: for each one the decision whether it should be announced, and what the routing daemon does. Pure. One
  * thread. */
-#ifndef GLB_ANNOUNCE_VIPS_H
-#define GLB_ANNOUNCE_VIPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ void vips_free(struct vips *vips);
 
 /* "unknown", "announced", "withdrawn" */
 const char *vips_state_name(enum vips_state state);
-
-#endif

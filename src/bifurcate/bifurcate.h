@@ -3,8 +3,7 @@
  * Names and sizes that the XDP program for AF_XDP shares with the director and glb-bifurcate. Includes no header of the
  * C library, which BPF programs do not have.
  */
-#ifndef GLB_BIFURCATE_BIFURCATE_H
-#define GLB_BIFURCATE_BIFURCATE_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -19,5 +18,3 @@ struct bifurcate_prefix {
 	__u32 bits; /* host byte order, 0..128 */
 	__be32 address[4];
 };
-
-#endif

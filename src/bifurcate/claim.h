@@ -4,8 +4,7 @@
  * interface with an XDP program, and removes that program when it closes its port, whoever attached it. So a director
  * that starts on the interface of another one would end the other's traffic. One thread.
  */
-#ifndef GLB_BIFURCATE_CLAIM_H
-#define GLB_BIFURCATE_CLAIM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ int claim_interface(const char *interface, const char *object, struct faults *fa
 
 /* Returns whether our program is attached to the interface. False if the kernel does not say. */
 bool claim_has_our_program(unsigned int ifindex);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared by the subcommands of glb-bifurcate, which has one thread. Only the subcommands' files and main.c print. */
-#ifndef GLB_BIFURCATE_COMMANDS_H
-#define GLB_BIFURCATE_COMMANDS_H
+#pragma once
 
 #include "common/faults.h"
 #include "program/command.h"
@@ -11,5 +10,3 @@ extern const struct command apply_command, status_command, undo_command; /* vf/a
 
 /* Prints and clears all faults. Returns COMMAND_FAILED. */
 int commands_print_faults(struct faults *faults);
-
-#endif

@@ -3,8 +3,7 @@
  * The pinned map of VIPs, which bifurcate.bpf.c reads for each packet. All functions that return int return 0 or
  * -errno, and put an error that says what to do into faults. One thread.
  */
-#ifndef GLB_BIFURCATE_VIP_MAP_H
-#define GLB_BIFURCATE_VIP_MAP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -34,5 +33,3 @@ int vip_map_set(int map, const struct vips *wanted, struct vip_map_change *chang
 /* Warns about VIPs that cover an address of this host, because the kernel no longer receives packets for
  * that address. */
 void vip_map_warn_own_addresses(const struct vips *vips, struct faults *faults);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lists of VIPs as keys of the map: sorted, each once. The caller owns a list and calls vips_free(). Pure,
  * thread-safe. */
-#ifndef GLB_BIFURCATE_VIPS_H
-#define GLB_BIFURCATE_VIPS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ int vips_compare(const void *one, const void *other);
 /* The prefix of a bind, as a key; and back. A key that is no IPv4-mapped address is an IPv6 prefix. */
 struct bifurcate_prefix vips_key(const struct netprefix *prefix);
 struct netprefix vips_prefix(const struct bifurcate_prefix *key);
-
-#endif

@@ -3,8 +3,7 @@
  * A position in a packet, and bounds checks in a form that the verifier of Linux 5.10 understands. The
  * position is an offset. Each access compares it with a constant, and then with the packet's end.
  */
-#ifndef GLB_BPF_CURSOR_BPF_H
-#define GLB_BPF_CURSOR_BPF_H
+#pragma once
 
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -81,5 +80,3 @@ static __always_inline bool cursor_cut(struct cursor *cursor, __u32 size)
 	cursor->end = cursor->at + size;
 	return true;
 }
-
-#endif

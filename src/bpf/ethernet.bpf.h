@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* Parses the Ethernet header and its VLAN tags. */
-#ifndef GLB_BPF_ETHERNET_BPF_H
-#define GLB_BPF_ETHERNET_BPF_H
+#pragma once
 
 #include <linux/if_ether.h>
 #include <linux/types.h>
@@ -49,5 +48,3 @@ static __always_inline __be16 ethernet_take(struct cursor *cursor, __u32 *tags)
 	}
 	return ethertype;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * functions never return NULL: they print "out of memory" and end the program with COMMAND_FAILED. Not for code that
  * holds half written files. One thread.
  */
-#ifndef GLB_CLI_ALLOC_H
-#define GLB_CLI_ALLOC_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ void *alloc_zeroed(size_t count, size_t size);
 void *alloc_grown(void *items, size_t count, size_t size);
 
 void alloc_failed(void) __attribute__((noreturn));
-
-#endif

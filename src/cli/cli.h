@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared by the subcommands. The program has one thread. Only the files of this folder print. */
-#ifndef GLB_CLI_CLI_H
-#define GLB_CLI_CLI_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,5 +84,3 @@ static inline const char *cli_verb(uint64_t count)
 
 /* "up" or "down" */
 const char *cli_health_name(bool healthy);
-
-#endif

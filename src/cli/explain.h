@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Explains the position of a hop in its row (docs/reference/table-rows.md#hops), and why no bind matches a flow. Pure,
  * but an explainer allocates memory. */
-#ifndef GLB_CLI_EXPLAIN_H
-#define GLB_CLI_EXPLAIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ struct flow;
 /* Returns why no bind matches the flow. */
 const char *explain_unmatched(
 	const struct flow *flow, const struct routes *routes, const struct steering_config *steering);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names a flow for output: what kind of packet it is, and its endpoints. Pure. */
-#ifndef GLB_CLI_FLOW_TEXT_H
-#define GLB_CLI_FLOW_TEXT_H
+#pragma once
 
 #include "common/endpoint.h"
 #include "packet/flow.h"
@@ -17,5 +16,3 @@ void flow_text_format(const struct flow *flow, struct flow_text *text);
 
 /* Describes a frame that has no flow, by the headers that are there. */
 void flow_text_frame(const uint8_t *frame, uint32_t readable, char text[FLOW_TEXT_FRAME_MAX]);
-
-#endif

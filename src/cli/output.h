@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Protects the user's files: every command that writes a file asks output_is_safe() before it writes. One thread. */
-#ifndef GLB_CLI_OUTPUT_H
-#define GLB_CLI_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ struct output {
  * Devices, FIFOs, folders, and paths that do not exist or cannot be reached are left to the function that writes.
  */
 bool output_is_safe(const struct output *output);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A state of a table for the member `previous` (docs/reference/table-json.md#previous-states). Thread-safe. */
-#ifndef GLB_CLI_PAST_H
-#define GLB_CLI_PAST_H
+#pragma once
 
 #include "table/file/json/json_edit.h"
 #include "table/table.h"
@@ -29,5 +28,3 @@ bool past_list_write(struct past_list *list, struct json_edit *edit, const char 
 
 /* Returns the state as JSON text, which the caller frees. */
 char *past_text(const struct table_past *state);
-
-#endif

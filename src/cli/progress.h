@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tells people that a long command still works. One thread. */
-#ifndef GLB_CLI_PROGRESS_H
-#define GLB_CLI_PROGRESS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,5 +9,3 @@
  * the last line. A loop calls it as often as it likes.
  */
 void progress(const char *what, size_t done, size_t count);
-
-#endif

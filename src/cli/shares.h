@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counts the rows in which each backend of a table is first hop, second hop, and so on. Pure, but allocates memory. */
-#ifndef GLB_CLI_SHARES_H
-#define GLB_CLI_SHARES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ static inline double shares_percent(const struct shares *shares, uint32_t backen
 {
 	return 100.0 * shares_count(shares, backend, hop) / TABLE_ROWS;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Describes how fast the packets of a table file are: prefix lengths, port maps, and warnings (packet/slow.h). For show
  * and check. */
-#ifndef GLB_CLI_SPEED_H
-#define GLB_CLI_SPEED_H
+#pragma once
 
 #include <jansson.h>
 
@@ -27,5 +26,3 @@ json_t *speed_json(const struct speed *speed);
 
 /* Adds the warnings to a list that names the file. */
 void speed_warn(const struct table_set *set, struct faults *faults);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sends requests of the subcommands to a running director, and prints the errors. One thread; blocks. */
-#ifndef GLB_CLI_TELEMETRY_H
-#define GLB_CLI_TELEMETRY_H
+#pragma once
 
 #include <jansson.h>
 
@@ -34,5 +33,3 @@ json_t *telemetry_ask(struct telemetry *telemetry, const char *command);
 /* Does the same over a new connection, which it closes. Returns COMMAND_OK and the reply in *reply, or the
  * exit code. */
 int telemetry_request(const struct command_args *args, const char *command, json_t **reply);
-
-#endif

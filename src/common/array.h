@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arrays that grow. Pure. */
-#ifndef GLB_COMMON_ARRAY_H
-#define GLB_COMMON_ARRAY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,5 +9,3 @@
  * the array, which is NULL at first and which the caller frees. size: bytes of an item. The array doubles its room.
  */
 void *array_append(void *items, size_t *count, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * Loads and stores of big- and little-endian integers at any alignment. They use compiler builtins, because compilers
  * can vectorise these, but not inline assembly.
  */
-#ifndef GLB_COMMON_BYTEORDER_H
-#define GLB_COMMON_BYTEORDER_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -87,5 +86,3 @@ static inline void store_le64(void *to, uint64_t value)
 {
 	memcpy(to, &value, sizeof(value));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The time of CLOCK_MONOTONIC as one number. Thread-safe. */
-#ifndef GLB_COMMON_CLOCK_H
-#define GLB_COMMON_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -42,5 +41,3 @@ static inline struct timespec clock_timespec(uint64_t us)
 {
 	return (struct timespec){.tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000 * 1000)};
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef GLB_COMMON_CONTAINER_OF_H
-#define GLB_COMMON_CONTAINER_OF_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,6 +11,4 @@
 		__typeof__(((type *)0)->member) *member_pointer = (pointer);       \
 		(type *)(void *)((char *)member_pointer - offsetof(type, member)); \
 	})
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Recognises what a file contains by its first bytes, so that no output replaces a file of another kind. One thread. */
-#ifndef GLB_COMMON_CONTENT_H
-#define GLB_COMMON_CONTENT_H
+#pragma once
 
 enum content {
 	CONTENT_EMPTY,
@@ -18,5 +17,3 @@ const char *content_name(enum content content);
 
 /* Reads the start of the file. Returns 0; or -errno, and *content is CONTENT_UNKNOWN. */
 int content_read(const char *path, enum content *content);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An IP address with an optional port, as text: ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT. Pure, thread-safe. */
-#ifndef GLB_COMMON_ENDPOINT_H
-#define GLB_COMMON_ENDPOINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ const char *endpoint_format(const struct endpoint *endpoint, char buf[ENDPOINT_T
 
 /* The same for an address and a port in host byte order. */
 const char *endpoint_text(const struct netaddr *addr, uint16_t port, char buf[ENDPOINT_TEXT_MAX]);
-
-#endif

@@ -4,8 +4,7 @@
  * and the value. Library code adds to the list; the program prints it. Not thread-safe. The caller owns the list and
  * calls faults_clear().
  */
-#ifndef GLB_COMMON_FAULTS_H
-#define GLB_COMMON_FAULTS_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -66,5 +65,3 @@ void faults_report(const struct faults *faults, enum faults_kinds kinds, faults_
 
 /* Frees the texts. The list is then empty and can be used again; `file` and `thorough` stay. */
 void faults_clear(struct faults *faults);
-
-#endif

@@ -3,8 +3,7 @@
  * Instruction sets. Some sources are compiled once for each ISA of this list; src/meson.build has the compiler flags.
  * The program asks the CPU once and calls the variant that fits. Pure, thread-safe.
  */
-#ifndef GLB_COMMON_ISA_H
-#define GLB_COMMON_ISA_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -52,6 +51,4 @@ enum isa isa_widest(void);
 	{                                    \
 		[ISA_PLAIN] = prefix##_plain \
 	}
-#endif
-
 #endif

@@ -3,8 +3,7 @@
  * Sizes, numbers and headers of Ethernet, IP and what IP carries. Numbers are in host order; protocol numbers are the
  * IPPROTO_* of <netinet/in.h>. BPF programs take theirs from <linux/...>. Pure, thread-safe.
  */
-#ifndef GLB_COMMON_NET_H
-#define GLB_COMMON_NET_H
+#pragma once
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -117,5 +116,3 @@ uint16_t net_checksum_finish(uint32_t sum);
 
 /* The sum of the pseudo-header (RFC 8200 section 8.1) of the packet with this header, for net_checksum_add(). */
 uint32_t net_pseudo_sum_ipv6(const uint8_t *ip);
-
-#endif

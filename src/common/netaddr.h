@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* IPv4 and IPv6 addresses and prefixes as values. Bytes are in network order. Pure, thread-safe. */
-#ifndef GLB_COMMON_NETADDR_H
-#define GLB_COMMON_NETADDR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ bool netprefix_covers(const struct netprefix *prefix, const struct netaddr *addr
 
 /* Returns whether the prefix is one of these. */
 bool netprefix_is_in(const struct netprefix *prefixes, size_t count, const struct netprefix *prefix);
-
-#endif

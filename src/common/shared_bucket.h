@@ -4,8 +4,7 @@
  * be full again. A thread that finds it empty only reads, so a flood that is refused does not move the cache line
  * between cores. The caller passes the time in any unit, for example CPU cycles. Pure.
  */
-#ifndef GLB_COMMON_SHARED_BUCKET_H
-#define GLB_COMMON_SHARED_BUCKET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ static inline bool shared_bucket_take(struct shared_bucket *bucket, uint64_t now
 		&bucket->full_at, &full_at, from + bucket->interval, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	return true;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * SipHash-2-4 (Aumasson, Bernstein: "SipHash: a fast short-input PRF", 2012) with a 16-byte key. The result is the
  * 64-bit value whose little-endian bytes are the digest bytes. Pure, thread-safe.
  */
-#ifndef GLB_COMMON_SIPHASH_H
-#define GLB_COMMON_SIPHASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct siphash_state {
 void siphash_begin(struct siphash_state *state, const uint8_t key[SIPHASH_KEY_SIZE]);
 void siphash_update(struct siphash_state *state, const void *piece, size_t size);
 uint64_t siphash_end(struct siphash_state *state, const void *last, size_t size);
-
-#endif

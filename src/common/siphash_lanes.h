@@ -5,8 +5,7 @@
  * caller puts the length of the message into the top byte of its last word. The functions interleave `count` states,
  * because a single SipHash is a chain of dependent steps that leaves the CPU idle. Pure.
  */
-#ifndef GLB_COMMON_SIPHASH_LANES_H
-#define GLB_COMMON_SIPHASH_LANES_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -171,5 +170,3 @@ INLINE void siphash_lanes_end(struct siphash_lanes *states, wide *digests, int c
 	for (int g = 0; g < count; g++)
 		SIPHASH_DIGEST(&states[g], digests[g], wide_rotate_left);
 }
-
-#endif

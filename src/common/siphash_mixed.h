@@ -4,8 +4,7 @@
  * in the vectors that every x86-64 CPU has. The CPU works on both at once, and each kind alone would wait for its
  * execution units. Other architectures use integer registers only. Pure.
  */
-#ifndef GLB_COMMON_SIPHASH_MIXED_H
-#define GLB_COMMON_SIPHASH_MIXED_H
+#pragma once
 
 #include "common/siphash_lanes.h"
 
@@ -148,5 +147,3 @@ INLINE void siphash_mixed_end(struct siphash_mixed *s, uint64_t digests[MIXED_LA
 		SIPHASH_DIGEST(&s->pairs[i], pairs[i], rotate_pair);
 	memcpy(digests + MIXED_SINGLES, pairs, sizeof(pairs));
 }
-
-#endif

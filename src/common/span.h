@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A cursor over bytes that the caller owns. It never leaves its bounds. Pure, thread-safe. */
-#ifndef GLB_COMMON_SPAN_H
-#define GLB_COMMON_SPAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ static inline bool span_cut(struct span *span, size_t size)
 	span->end = span->at + size;
 	return true;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks text that comes from outside: UTF-8 without control characters, and numbers. Pure, thread-safe. */
-#ifndef GLB_COMMON_TEXT_H
-#define GLB_COMMON_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ bool text_duration_ms(const char *text, int64_t max_ms, int64_t *ms);
 
 /* The same from 1 second to max_s, in seconds. */
 bool text_duration(const char *text, uint32_t max_s, uint32_t *seconds);
-
-#endif

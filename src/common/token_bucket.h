@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A token bucket. The caller passes the time in any unit, for example CPU cycles or nanoseconds. Only one thread may
  * use a bucket. Pure. */
-#ifndef GLB_COMMON_TOKEN_BUCKET_H
-#define GLB_COMMON_TOKEN_BUCKET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ static inline bool token_bucket_take(struct token_bucket *bucket)
 	bucket->tokens--;
 	return true;
 }
-
-#endif

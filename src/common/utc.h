@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Times as people write them in files: "2026-01-01T00:00:00Z", and nothing else. Pure, thread-safe. */
-#ifndef GLB_COMMON_UTC_H
-#define GLB_COMMON_UTC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ bool utc_parse(const char *text, int64_t *unix_s);
 
 /* Writes such a text to buf, and returns buf. Writes "an unknown time" for a time outside these years. */
 const char *utc_format(int64_t unix_s, char buf[UTC_TEXT_MAX]);
-
-#endif

@@ -3,8 +3,7 @@
  * Programs that operators name in configurations, with their arguments: ["/full/path", "ARGUMENT"]. No shell is
  * involved. Thread-safe.
  */
-#ifndef GLB_CONF_CONF_ARGV_H
-#define GLB_CONF_CONF_ARGV_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ void conf_argv_free(char **arguments);
 
 /* Reads a text, as conf_read_string() does, in which the same texts are replaced. */
 void conf_argv_read_line(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
-
-#endif

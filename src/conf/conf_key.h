@@ -4,8 +4,7 @@
  * struct with its value. conf_reader.h reads files with such tables, and tests/docs compares the documentation with
  * them. A table ends with an entry without name. Constant data: any thread may read it.
  */
-#ifndef GLB_CONF_CONF_KEY_H
-#define GLB_CONF_CONF_KEY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -39,5 +38,3 @@ unsigned conf_count_keys(const char *text, const struct conf_key *keys);
 
 /* Sets the members of *base whose keys have a default. conf_read_group() does this itself. */
 void conf_set_defaults(const struct conf_key *keys, void *base);
-
-#endif

@@ -3,8 +3,7 @@
  * Reads configuration files in libconfig syntax into structs, with the tables of conf_key.h. Each fault names the file,
  * the line, the key and the value. Not thread-safe.
  */
-#ifndef GLB_CONF_CONF_READER_H
-#define GLB_CONF_CONF_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,5 +96,3 @@ void conf_warn(struct conf_reader *reader, const config_setting_t *at, const cha
  * type if that is not `expected`, a CONFIG_TYPE_*. */
 void conf_wrong(struct conf_reader *reader, const config_setting_t *at, int expected, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-
-#endif

@@ -3,8 +3,7 @@
  * Walks over text in libconfig syntax, and explains its first syntax error, because libconfig says no more than
  * "syntax error". The text stays the caller's. Thread-safe. Only for the other files of this folder.
  */
-#ifndef GLB_CONF_CONF_SYNTAX_H
-#define GLB_CONF_CONF_SYNTAX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ int conf_syntax_explain(const char *text, int line, char *error, size_t size);
 
 /* The same for a key in this line that its group has already. */
 int conf_syntax_explain_duplicate(const char *text, int line, char *error, size_t size);
-
-#endif

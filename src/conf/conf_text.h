@@ -3,8 +3,7 @@
  * Works around libconfig, which exits if a file is a folder, and cuts large integers silently, also in included files.
  * Only for conf_reader.c.
  */
-#ifndef GLB_CONF_CONF_TEXT_H
-#define GLB_CONF_CONF_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ void conf_text_error(const char *text, struct faults *faults, const config_t *co
  * it includes a folder.
  */
 bool conf_text_check(const char *text, const char *folder, struct faults *faults);
-
-#endif

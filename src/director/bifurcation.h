@@ -4,8 +4,7 @@
  * decides which packets it receives. In a build without eBPF these functions do nothing. Each function's comment names
  * its thread.
  */
-#ifndef GLB_DIRECTOR_BIFURCATION_H
-#define GLB_DIRECTOR_BIFURCATION_H
+#pragma once
 
 #include "director/director.h"
 
@@ -22,5 +21,3 @@ int bifurcation_claim(const char *vdev);
  * service; a warning says so. Logs errors: the director goes on with the VIPs in the map.
  */
 void bifurcation_follow(const struct director *director);
-
-#endif

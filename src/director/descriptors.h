@@ -4,8 +4,7 @@
  * returns them, so they are searched for among the open file descriptors of the process. Main thread, then the thread
  * of port_recovery.
  */
-#ifndef GLB_DIRECTOR_DESCRIPTORS_H
-#define GLB_DIRECTOR_DESCRIPTORS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ int descriptors_new_queue(const struct descriptors *before);
  * bound to the interface with this index. -1: there are fewer.
  */
 int descriptors_packet_socket(unsigned interface, uint16_t n);
-
-#endif

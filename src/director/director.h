@@ -4,8 +4,7 @@
  * other threads, and it is read-only from then on. Exceptions: workers write exception_limits, and the comments of the
  * ports and of the members after started_ns name the threads that write them.
  */
-#ifndef GLB_DIRECTOR_DIRECTOR_H
-#define GLB_DIRECTOR_DIRECTOR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -74,5 +73,3 @@ const struct port *director_exception_port(const struct director *director, uint
  * control thread.
  */
 void director_lint_table(const struct director *director);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The differences between the supported DPDK releases. Only this file looks at RTE_VERSION. */
-#ifndef GLB_DIRECTOR_DPDK_COMPAT_H
-#define GLB_DIRECTOR_DPDK_COMPAT_H
+#pragma once
 
 #include <stdint.h>
 #include <rte_telemetry.h>
@@ -21,6 +20,4 @@
 typedef uint32_t dpdk_queue_count;
 #else
 typedef int dpdk_queue_count;
-#endif
-
 #endif

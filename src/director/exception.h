@@ -5,8 +5,7 @@
  * interface has the port's MAC and MTU, and as many queues as the port has receive queues. The port receives all
  * multicast, which IPv6 needs.
  */
-#ifndef GLB_DIRECTOR_EXCEPTION_H
-#define GLB_DIRECTOR_EXCEPTION_H
+#pragma once
 
 #include "director/director.h"
 
@@ -24,5 +23,3 @@ void exception_restore(struct director *director, struct port *port);
 
 /* Gives an interface glbN the MTU of its port, if that has changed. Called by the control thread in each tick. */
 void exception_follow(struct director *director);
-
-#endif

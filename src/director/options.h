@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The director's own options, which follow "--" on the command line. The strings belong to argv. */
-#ifndef GLB_DIRECTOR_OPTIONS_H
-#define GLB_DIRECTOR_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ struct options {
 
 /* Exits with status 0 after --help and --version, and with 2 after printing a usage error. */
 struct options options_parse(int argc, char **argv);
-
-#endif

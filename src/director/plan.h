@@ -4,8 +4,7 @@
  * configuration: its `lcores` and `flow_paths`, or by default a queue pair of every port for every worker lcore. It is
  * made once, before the ports are set up. Pure.
  */
-#ifndef GLB_DIRECTOR_PLAN_H
-#define GLB_DIRECTOR_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ struct plan {
  */
 int plan_make(struct plan *plan, const struct conf *conf, const uint16_t *lcores, uint16_t lcore_count,
 	struct faults *faults);
-
-#endif

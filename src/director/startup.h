@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The steps of a start. A step returns 0, or -errno after logging why it failed and what to do. Main thread only. */
-#ifndef GLB_DIRECTOR_STARTUP_H
-#define GLB_DIRECTOR_STARTUP_H
+#pragma once
 
 #include <sched.h>
 
@@ -21,5 +20,3 @@ int startup_ports(struct director *director);
  * worker uses, unless none would be left. Returns cpus.
  */
 const cpu_set_t *startup_control_cpus(cpu_set_t *cpus);
-
-#endif

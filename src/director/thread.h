@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Starts the threads of the director that run until its end. */
-#ifndef GLB_DIRECTOR_THREAD_H
-#define GLB_DIRECTOR_THREAD_H
+#pragma once
 
 #include <pthread.h>
 #include <sched.h>
@@ -11,5 +10,3 @@
  * the CPU of an lcore; the thread and all threads that it starts are not. Any thread. Returns 0 or an error number.
  */
 int thread_start(pthread_t *thread, const char *name, const cpu_set_t *cpus, void *(*run)(void *), void *argument);
-
-#endif

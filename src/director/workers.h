@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Creates the workers of a director and adds up their counters. */
-#ifndef GLB_DIRECTOR_WORKERS_H
-#define GLB_DIRECTOR_WORKERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ void workers_free(struct director *director);
 
 /* Writes the sum of all workers' counters to *sum. Any thread. */
 void workers_sum(const struct director *director, struct counters *sum);
-
-#endif

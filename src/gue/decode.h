@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Decodes a GUE packet with the checks that a proxy makes, or says what is wrong with it. Pure, thread-safe. */
-#ifndef GLB_GUE_DECODE_H
-#define GLB_GUE_DECODE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ struct decode_packet {
 enum decode_status decode_frame(const uint8_t *frame, size_t size, uint16_t port, struct decode_packet *packet);
 
 const char *decode_status_name(enum decode_status status);
-
-#endif

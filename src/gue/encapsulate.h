@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writes the headers that carry a packet to its first hop: Ethernet, IPv4, UDP, GUE. Pure, thread-safe. */
-#ifndef GLB_GUE_ENCAPSULATE_H
-#define GLB_GUE_ENCAPSULATE_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -45,5 +44,3 @@ uint32_t encapsulate_write_gue(uint8_t *to, const uint32_t *later_hops, unsigned
  */
 void encapsulate_write(uint8_t *to, const struct encapsulate_outer *outer, const uint32_t *hops, unsigned hop_count,
 	uint32_t inner_size, uint8_t inner_protocol, uint16_t source_port);
-
-#endif

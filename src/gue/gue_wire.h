@@ -11,8 +11,7 @@
  *   byte 7     hop count: number of hops that follow
  *   then       the hops, an IPv4 address each
  */
-#ifndef GLB_GUE_GUE_WIRE_H
-#define GLB_GUE_GUE_WIRE_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -48,5 +47,3 @@ struct gue_private {
 
 _Static_assert(sizeof(struct gue_header) == 4, "GUE base header");
 _Static_assert(sizeof(struct gue_private) == 4, "GLB private data without hops");
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The checksum of the outer UDP header (docs/reference/gue.md#the-udp-checksum). Pure, thread-safe. */
-#ifndef GLB_GUE_OUTER_CHECKSUM_H
-#define GLB_GUE_OUTER_CHECKSUM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@
  * there on that may be read. If all bytes are needed but fewer may be read, the checksum stays 0: none.
  */
 void outer_checksum_write(uint8_t *ip, uint32_t readable);
-
-#endif

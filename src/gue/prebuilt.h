@@ -4,8 +4,7 @@
  * are the same for packets of one inner family and one number of hops. What differs per packet is written at the
  * offsets below: lengths, IPv4 checksum, hops and source port. Pure.
  */
-#ifndef GLB_GUE_PREBUILT_H
-#define GLB_GUE_PREBUILT_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -63,5 +62,3 @@ static inline void prebuilt_write(uint8_t *to, const struct prebuilt_headers *he
 
 /* Builds all PREBUILT_COUNT headers. The caller does so again after `outer` has changed. */
 void prebuilt_fill(struct prebuilt_headers prebuilt[PREBUILT_COUNT], const struct encapsulate_outer *outer);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The kinds of health checks. Their members in tables are in table/file/json/table_json_health.c. Constant data. */
-#ifndef GLB_HEALTH_CHECK_KIND_H
-#define GLB_HEALTH_CHECK_KIND_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -40,5 +39,3 @@ struct check_kind_facts {
 };
 
 extern const struct check_kind_facts check_kinds[CHECK_KIND_COUNT];
-
-#endif

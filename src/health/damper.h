@@ -3,8 +3,7 @@
  * Turns results of probes into verdicts, and decides which changes of verdicts are written together. Pure: callers pass
  * the time, in milliseconds of clock_now_ms(). tests/model/damper.py is its twin.
  */
-#ifndef GLB_HEALTH_DAMPER_H
-#define GLB_HEALTH_DAMPER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -98,5 +97,3 @@ void damper_batch_written(struct damper_batch *batch, uint64_t now_ms);
 
 /* Returns the wait before the next attempt: 1, 2, 4 ... 60 s after 1, 2, 3 ... failures in a row. */
 uint64_t damper_backoff_ms(unsigned failures);
-
-#endif

@@ -3,8 +3,7 @@
  * Writes ICMP and ICMPv6 echo requests that are sent in a tunnel, and reads the replies. Pure. Packets are in network
  * byte order, struct echo is in host byte order.
  */
-#ifndef GLB_HEALTH_ECHO_H
-#define GLB_HEALTH_ECHO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ bool echo_read_reply_ipv4(const uint8_t *packet, size_t size, struct echo *echo)
 
 /* Reads a request that starts with its IP header, as an ICMP error quotes it. */
 bool echo_read_request(const uint8_t *packet, size_t size, struct echo *echo);
-
-#endif

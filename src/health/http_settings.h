@@ -3,8 +3,7 @@
  * The settings of http checks, as users write them: in `http` of healthcheck.conf, and in `healthchecks` of a JSON
  * table with the prefix http_. Every value is text; a list of headers is "NAME: VALUE\n" for each. Pure.
  */
-#ifndef GLB_HEALTH_HTTP_SETTINGS_H
-#define GLB_HEALTH_HTTP_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ void http_settings_override(struct http_settings *settings, const struct http_se
 const char *http_settings_fault(const struct http_settings *settings);
 
 void http_settings_free(struct http_settings *settings);
-
-#endif

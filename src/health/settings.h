@@ -4,8 +4,7 @@
  * healthcheck.conf (healthcheck/config) and the reader of the JSON table (table/file/table_json_health). Plain
  * data.
  */
-#ifndef GLB_HEALTH_SETTINGS_H
-#define GLB_HEALTH_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,5 +66,3 @@ static inline bool check_targets_any(const struct check_targets *targets)
 		any |= check_targets_has(targets, kind);
 	return any;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A set of HTTP status codes, written "200-299,304". Pure. */
-#ifndef GLB_HEALTH_STATUS_SET_H
-#define GLB_HEALTH_STATUS_SET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ static inline bool status_set_has(const struct status_set *set, long status)
 {
 	return status >= STATUS_SET_MIN && status <= STATUS_SET_MAX && set->has[status];
 }
-
-#endif

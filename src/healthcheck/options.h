@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command line. Strings are borrowed from argv. */
-#ifndef GLB_HEALTHCHECK_OPTIONS_H
-#define GLB_HEALTHCHECK_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ struct options {
 
 /* Exits with 0 after --help and --version, and with 2 after a message about a usage error. */
 struct options options_parse(int argc, char **argv);
-
-#endif

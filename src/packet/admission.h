@@ -4,8 +4,7 @@
  * (docs/reference/steering.md#admission). A struct admission is part of the steering config and read-only. Pure,
  * thread-safe.
  */
-#ifndef GLB_PACKET_ADMISSION_H
-#define GLB_PACKET_ADMISSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -101,5 +100,3 @@ static inline bool admission_is_martian_v6(
 	return (source_first == 0) | ((source_first & 0xff) == 0xff) |
 	       ((source_first == destination_first) & (source_last == destination_last));
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Memory for tables that are read at random: on huge pages where the kernel has some to give, for a lookup otherwise
  * often waits for the TLB, too. Linux; thread-safe.
  */
-#ifndef GLB_PACKET_BIG_ALLOC_H
-#define GLB_PACKET_BIG_ALLOC_H
+#pragma once
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -25,5 +24,3 @@ static inline void *big_alloc(size_t size)
 		madvise(memory, size, MADV_HUGEPAGE); /* else small pages do */
 	return memory;
 }
-
-#endif

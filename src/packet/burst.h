@@ -4,8 +4,7 @@
  * earlier stages wrote, for the lanes whose verdict is still VERDICT_FORWARDED. The fast path fills only mixed,
  * verdict, table, backend, out and out_size. One thread owns the burst.
  */
-#ifndef GLB_PACKET_BURST_H
-#define GLB_PACKET_BURST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ static inline uint64_t burst_lanes(const struct burst *burst)
 #define BURST_EACH(lane, lanes)                    \
 	for (uint64_t lanes_left_ = (lanes), lane; \
 		lanes_left_ && (lane = (uint64_t)__builtin_ctzll(lanes_left_), true); lanes_left_ &= lanes_left_ - 1)
-
-#endif

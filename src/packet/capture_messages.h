@@ -5,8 +5,7 @@
  * with CAPTURE_REFUSED or CAPTURE_STARTED, sends CAPTURE_TABLES and CAPTURE_PACKETS, and at the end CAPTURE_ENDED. The
  * client asks for the end with shutdown(2) of its sending side.
  */
-#ifndef GLB_PACKET_CAPTURE_MESSAGES_H
-#define GLB_PACKET_CAPTURE_MESSAGES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -131,5 +130,3 @@ struct capture_record {
 	uint32_t hops[ENCAPSULATE_MAX_HOPS]; /* network order */
 	uint8_t data[];
 };
-
-#endif

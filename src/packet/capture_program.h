@@ -4,8 +4,7 @@
  * enough: in user space it accepts jumps backwards, which may never end, and instructions at which bpf_filter() aborts.
  * Pure.
  */
-#ifndef GLB_PACKET_CAPTURE_PROGRAM_H
-#define GLB_PACKET_CAPTURE_PROGRAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@
  * jumps backwards".
  */
 const char *capture_program_check(const struct capture_instruction *program, uint32_t size);
-
-#endif

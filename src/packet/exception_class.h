@@ -3,8 +3,7 @@
  * Sorts frames for the exception path into classes. Each class has its own limit, so a flood of one class does not
  * starve the others (docs/reference/exception-path.md). Pure, thread-safe.
  */
-#ifndef GLB_PACKET_EXCEPTION_CLASS_H
-#define GLB_PACKET_EXCEPTION_CLASS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ enum exception_class {
  * EXCEPTION_OTHER.
  */
 enum exception_class exception_classify(const uint8_t *frame, uint32_t readable);
-
-#endif

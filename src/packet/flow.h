@@ -4,8 +4,7 @@
  * TCP, UDP, a ping, a fragment, or an ICMP error that quotes one of these (docs/reference/steering.md#flow). Pure,
  * thread-safe.
  */
-#ifndef GLB_PACKET_FLOW_H
-#define GLB_PACKET_FLOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ enum verdict flow_parse_ip(uint8_t family, const uint8_t *ip, uint32_t readable,
 
 /* Returns whether no client can have the source. Addresses: 4 or 16 bytes by family, network order. */
 bool flow_is_martian(uint8_t family, const uint8_t *source, const uint8_t *destination);
-
-#endif

@@ -4,8 +4,7 @@
  * its outer source port. The control thread creates a set and frees it. The set is read-only in between. A worker
  * refers to it for no longer than a burst (RCU). MACs are numbers with the first byte lowest. Pure.
  */
-#ifndef GLB_PACKET_NEXT_HOPS_H
-#define GLB_PACKET_NEXT_HOPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -72,5 +71,3 @@ static inline uint64_t next_hops_find(const struct next_hops *next_hops, uint32_
 	slot = next_hops->slots[backend];
 	return next_hops->macs[(slot & 0xffffff) + (slot >> 24 & source_port)];
 }
-
-#endif

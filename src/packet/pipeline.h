@@ -6,8 +6,7 @@
  * takes them after the third stage. The results are the same. Pure: no locks, no allocation, no logging. Workers, the
  * CLI's replay and the tests run this code.
  */
-#ifndef GLB_PACKET_PIPELINE_H
-#define GLB_PACKET_PIPELINE_H
+#pragma once
 
 #include "packet/burst.h"
 #include "packet/lanes/lanes.h"
@@ -41,5 +40,3 @@ struct pipeline {
  * and VERDICT_ANSWERED_TOO_BIG. In all other lanes `out` is NULL. The frames of VERDICT_EXCEPTION lanes are unchanged.
  */
 void pipeline_run(struct pipeline *pipeline, struct burst *burst);
-
-#endif

@@ -4,8 +4,7 @@
  * lines at a time, and more requests stall it. So the stages prefetch a few packets now and then. Nothing is read, so a
  * wrong address is harmless.
  */
-#ifndef GLB_PACKET_PREFETCH_H
-#define GLB_PACKET_PREFETCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -39,5 +38,3 @@ static inline __attribute__((always_inline)) void prefetch_packets(struct prefet
 		__builtin_prefetch(frame + PREFETCH_FRAME_END);
 	}
 }
-
-#endif

@@ -4,8 +4,7 @@
  * control thread builds routes and frees them. They are read-only in between. A worker refers to them for no longer
  * than a burst (RCU).
  */
-#ifndef GLB_PACKET_ROUTES_H
-#define GLB_PACKET_ROUTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -86,5 +85,3 @@ bool routes_rows_are_distinct(const struct table *table);
 
 /* Size in bytes of the classifier and the port maps, for users. */
 size_t routes_classifier_memory(const struct routes *routes);
-
-#endif

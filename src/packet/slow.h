@@ -3,8 +3,7 @@
  * Names, for people, the properties of a forwarding table that make packets slower
  * (docs/explanation/performance.md#what-tables-cost). Pure.
  */
-#ifndef GLB_PACKET_SLOW_H
-#define GLB_PACKET_SLOW_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ void slow_warn_alt(const struct table_set *set, struct faults *faults);
 
 /* Writes the prefix lengths that binds of a family have, longest first, separated by spaces. Returns their number. */
 unsigned slow_lengths(const struct portmap *portmap, uint8_t family, char text[SLOW_LENGTHS_TEXT]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From a flow to its hops: table, packet hash, row, hops (docs/reference/steering.md#table). Pure; reads the routes. */
-#ifndef GLB_PACKET_STEER_H
-#define GLB_PACKET_STEER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -75,5 +74,3 @@ static inline uint16_t steer_source_port(uint64_t hash, uint16_t hint)
 {
 	return (uint16_t)(GUE_PORT_SOURCE_BIT | (hash ^ hint));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The steering config: the keys of director.conf that decide what happens to a packet. All values are in host order. */
-#ifndef GLB_PACKET_STEERING_H
-#define GLB_PACKET_STEERING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ struct steering_config {
 	uint16_t outbound_mtu; /* the largest total length of an outer IPv4 packet */
 	struct admission admission;
 };
-
-#endif

@@ -4,8 +4,7 @@
  * of all verdict counters. The enum, the counters, the telemetry keys and the table in docs/reference/counters.md come
  * from this list.
  */
-#ifndef GLB_PACKET_VERDICT_H
-#define GLB_PACKET_VERDICT_H
+#pragma once
 
 /* Enum member, key in counters and JSON, help text. */
 #define VERDICT_LIST(X)                                                                                                \
@@ -43,5 +42,3 @@ enum verdict {
 
 const char *verdict_name(enum verdict verdict);
 const char *verdict_help(enum verdict verdict);
-
-#endif

@@ -4,8 +4,7 @@
  * the service manager of its parent. A child that cannot run its program says why. Each child has one thread that
  * starts it, reads from it and waits for its end.
  */
-#ifndef GLB_PROGRAM_CHILD_H
-#define GLB_PROGRAM_CHILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ void child_describe_end(int status, char text[CHILD_END_MAX]);
  * keeps the capability.
  */
 void child_withhold_capability(void);
-
-#endif

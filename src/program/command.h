@@ -3,8 +3,7 @@
  * Command lines of all programs. A struct command describes a subcommand, or a program without subcommands; parsing,
  * --help and the shells' completion all use this description. One thread. Nothing here exits.
  */
-#ifndef GLB_PROGRAM_COMMAND_H
-#define GLB_PROGRAM_COMMAND_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -120,5 +119,3 @@ bool command_read_values(const struct command_option *option, struct command_arg
 
 /* Offers a word to the shell that completes a command line. `help` may be NULL. */
 void command_offer(const char *word, const char *help);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files command*.c share. One thread. */
-#ifndef GLB_PROGRAM_COMMAND_PARTS_H
-#define GLB_PROGRAM_COMMAND_PARTS_H
+#pragma once
 
 #include "program/command.h"
 
@@ -17,5 +16,3 @@ const char *command_option_help(const struct command_option *option, char help[C
  * the words. */
 int command_complete_program(const struct command_program *program, int count, char **words);
 int command_complete(const struct command *command, command_values *values, int count, char **words);
-
-#endif

@@ -5,8 +5,7 @@
  * Only the time that the dynamic linker needs remains. A parent that blocks the signals before it executes the daemon
  * closes that gap, too, because the mask is inherited. Include it only in the file with main().
  */
-#ifndef GLB_PROGRAM_EARLY_SIGNALS_H
-#define GLB_PROGRAM_EARLY_SIGNALS_H
+#pragma once
 
 #include <signal.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ static inline void early_signals_unblock(void)
 {
 	syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &early_signals_mask, NULL, sizeof(early_signals_mask));
 }
-
-#endif

@@ -4,8 +4,7 @@
  * struct with the numbers. Metrics, telemetry, JSON, pages, help and the tables of docs/reference render such tables. A
  * table ends with an entry without help. Constant data: any thread may read it.
  */
-#ifndef GLB_PROGRAM_FACTS_H
-#define GLB_PROGRAM_FACTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ void facts_sample(
 	struct openmetrics *to, const struct fact *fact, const struct openmetrics_label *labels, const void *from);
 /* Writes each metric of the table with the labels that the table has. */
 void facts_metrics(struct openmetrics *to, const struct fact *facts, const void *from);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Facts as members of a JSON object. Any thread. */
-#ifndef GLB_PROGRAM_FACTS_JSON_H
-#define GLB_PROGRAM_FACTS_JSON_H
+#pragma once
 
 #include <jansson.h>
 
@@ -10,5 +9,3 @@
 /* Adds each number of the table that has a key to the object. The key "src.loads" is the member `loads` of the object
  * `src`, which must exist. */
 void facts_json(json_t *to, const struct fact *facts, const void *from);
-
-#endif

@@ -5,8 +5,7 @@
  * code decides, and passes the object and the values. One thread, and one command at a time, because the findings are
  * kept here.
  */
-#ifndef GLB_PROGRAM_FINDINGS_H
-#define GLB_PROGRAM_FINDINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ void findings_begin(const char *name);
  * `name`. Returns the exit code: 0: ok, 1: warnings, 2: failures, or stdout cannot be written.
  */
 int findings_run(const struct findings_check checks[], void *subject, const char *key, const char *name, bool json);
-
-#endif

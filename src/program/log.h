@@ -5,8 +5,7 @@
  * at most one line a second. When nobody reads stderr, the first line waits a second, and it and the next ones are
  * lost: the next line that is read is preceded by their number.
  */
-#ifndef GLB_PROGRAM_LOG_H
-#define GLB_PROGRAM_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ bool log_due(uint64_t *last);
 		if (log_due(&log_last))               \
 			log_line(level, __VA_ARGS__); \
 	} while (0)
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Members of a JSON object that may be missing or have another type. */
-#ifndef GLB_PROGRAM_MEMBER_H
-#define GLB_PROGRAM_MEMBER_H
+#pragma once
 
 #include <jansson.h>
 
@@ -18,5 +17,3 @@ static inline json_int_t member_number(const json_t *object, const char *key)
 {
 	return json_integer_value(json_object_get(object, key));
 }
-
-#endif

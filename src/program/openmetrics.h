@@ -3,8 +3,7 @@
  * Writes metrics as text, in one of two formats: OpenMetrics 1.0, or the text format of Prometheus, which promtool and
  * the textfile collector of node_exporter read. All samples of a family follow its header. Owned by one thread.
  */
-#ifndef GLB_PROGRAM_OPENMETRICS_H
-#define GLB_PROGRAM_OPENMETRICS_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -78,5 +77,3 @@ void openmetrics_gauge(struct openmetrics *to, const char *name, const char *hel
 
 /* Ends the page. */
 void openmetrics_end(struct openmetrics *to);
-
-#endif

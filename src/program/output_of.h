@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs another program and reads what it prints. Blocks until it ends, at most a second longer than
  * OUTPUT_OF_TIMEOUT_S. One thread. */
-#ifndef GLB_PROGRAM_OUTPUT_OF_H
-#define GLB_PROGRAM_OUTPUT_OF_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ int output_of_both(char *const words[], char **text, size_t *size);
 /* Returns why, for an error of these functions, until the next call. strerror() would tell of a connection that timed
  * out. */
 const char *output_of_reason(int error);
-
-#endif

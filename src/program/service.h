@@ -5,8 +5,7 @@
  * that does not read its socket gets none, and the program goes on after two seconds. It is a separate library, so that
  * other programs and tests need not link libsystemd. Thread-safe.
  */
-#ifndef GLB_PROGRAM_SERVICE_H
-#define GLB_PROGRAM_SERVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ void service_stopping(void);
  * does not call service_alive() within each interval. */
 uint64_t service_watchdog_us(void);
 void service_alive(void);
-
-#endif

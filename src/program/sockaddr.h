@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Converts struct netaddr to and from the addresses of socket calls. Ports are in host byte order. */
-#ifndef GLB_PROGRAM_SOCKADDR_H
-#define GLB_PROGRAM_SOCKADDR_H
+#pragma once
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -43,5 +42,3 @@ static inline int sockaddr_family(const struct netaddr *addr)
 {
 	return addr->family == NETADDR_V4 ? AF_INET : AF_INET6;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Asks a running director over DPDK's telemetry socket, version 2. A datagram carries one JSON object. Every function
  * blocks, at most for the timeout of the socket. One thread.
  */
-#ifndef GLB_PROGRAM_TELEMETRY_SOCKET_H
-#define GLB_PROGRAM_TELEMETRY_SOCKET_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -56,5 +55,3 @@ void telemetry_join_text(json_t *object, const char *key);
 /* Returns the names of other directors that have a socket beside this one, "" if there are none. The caller frees the
  * text. */
 char *telemetry_socket_others(const struct telemetry_socket *socket);
-
-#endif

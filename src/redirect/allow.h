@@ -3,8 +3,7 @@
  * What a program allows: redirect.conf, and the addresses of this host. One thread. Functions that return an exit code
  * print an error.
  */
-#ifndef GLB_REDIRECT_ALLOW_H
-#define GLB_REDIRECT_ALLOW_H
+#pragma once
 
 #include <jansson.h>
 
@@ -29,5 +28,3 @@ json_t *allow_to_json(const struct redirect_settings *settings, const struct lis
 
 /* Prints such an object in one or two lines: "  allow_from any (open to any sender), allow_to local, ...". */
 void allow_print(const json_t *allow);
-
-#endif

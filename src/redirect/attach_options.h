@@ -3,8 +3,7 @@
  * The options of `glb-redirect attach`. glb-director-cli checks them in the unit's environment file, so this depends on
  * no libbpf. Constant data and a pure function.
  */
-#ifndef GLB_REDIRECT_ATTACH_OPTIONS_H
-#define GLB_REDIRECT_ATTACH_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ extern const struct command_option attach_options[];
 /* Sets the members of *settings that have an option, and *generic. False: `error` says which value is wrong. */
 bool attach_options_read(const struct command_args *args, struct redirect_settings *settings, bool *generic,
 	char error[COMMAND_FAULT_MAX]);
-
-#endif

@@ -3,8 +3,7 @@
  * Explains errors of the kernel. Each function prints one message that names the cause and what to do,
  * and returns COMMAND_FAILED.
  */
-#ifndef GLB_REDIRECT_EXPLAIN_H
-#define GLB_REDIRECT_EXPLAIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ bool explain_is_dispatcher(const char *interface, uint32_t program_id);
  * attached. Without CAP_SYS_ADMIN, which listing the links needs, the text names both commands.
  */
 void explain_removal(char *remedy, size_t size, const char *interface, uint32_t program_id);
-
-#endif

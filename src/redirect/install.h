@@ -4,8 +4,7 @@
  * order that leaves the interface in a state that the next attach or detach understands, whenever the loader is
  * killed. One thread. The caller holds loader_lock(). The functions print, and return COMMAND_OK or COMMAND_FAILED.
  */
-#ifndef GLB_REDIRECT_INSTALL_H
-#define GLB_REDIRECT_INSTALL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ int install_new(struct install *install);
  * program is still on this interface, and in the mode of the command line. Sets `generic`.
  */
 int install_check_and_replace(struct install *install, const struct pins *old);
-
-#endif

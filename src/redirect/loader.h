@@ -3,8 +3,7 @@
  * Shared by the subcommands of glb-redirect, which has one thread. Only the subcommands' files,
  * loader.c and explain.c print.
  */
-#ifndef GLB_REDIRECT_LOADER_H
-#define GLB_REDIRECT_LOADER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ void loader_unlock(void);
 
 /* Prints the line "  port 19523, udp first-hop, syn-cookies off, forward sender". */
 void loader_print_settings(const struct redirect_settings *settings);
-
-#endif

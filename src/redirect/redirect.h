@@ -3,8 +3,7 @@
  * Counters and settings, shared by the eBPF program and its loader. Includes no header of the C library,
  * which BPF programs do not have.
  */
-#ifndef GLB_REDIRECT_REDIRECT_H
-#define GLB_REDIRECT_REDIRECT_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -134,5 +133,3 @@ struct redirect_settings {
 };
 
 #define REDIRECT_OLDEST_SETTINGS 24 /* bytes, the size of struct redirect_settings in the first version */
-
-#endif

@@ -4,8 +4,7 @@
  * file (table_file), with rows. A set owns everything below it; table_set_free() frees it. Nothing changes a set after
  * it is filled, so any thread may read it. docs/reference/table-json.md describes limits and meaning.
  */
-#ifndef GLB_TABLE_TABLE_H
-#define GLB_TABLE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -191,5 +190,3 @@ uint64_t table_set_digest(const struct table_set *set);
  * tables need no rows.
  */
 uint64_t table_set_fingerprint(const struct table_set *set);
-
-#endif

@@ -3,8 +3,7 @@
  * Which addresses, protocols and ports the binds of a set match, for table_guard. Pure. The caller owns the index and
  * calls table_bind_index_close(). The set must exist until then.
  */
-#ifndef GLB_TABLE_TABLE_BIND_INDEX_H
-#define GLB_TABLE_TABLE_BIND_INDEX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ enum table_cover table_bind_index_cover(const struct table_bind_index *index, co
  */
 void table_bind_index_tables(const struct table_bind_index *index, const struct table_bind *bind, uint32_t *looks,
 	struct table_mask *tables);
-
-#endif

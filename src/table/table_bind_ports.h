@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which binds lose ports or protocols when another set takes the place of theirs, for table_guard. Pure. */
-#ifndef GLB_TABLE_TABLE_BIND_PORTS_H
-#define GLB_TABLE_TABLE_BIND_PORTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@
  * bind of the new set. Takes O(n log n) for n binds of both sets, however much they overlap. 0 or -ENOMEM.
  */
 int table_bind_ports_lost(const struct table_set *old, const struct table_set *new, bool *lost);
-
-#endif

@@ -3,8 +3,7 @@
  * The guard compares the tables in use with the tables that shall replace them, so that nobody empties a service by
  * accident. It finds tables, binds, VIPs and backends that would vanish. Pure, thread-safe.
  */
-#ifndef GLB_TABLE_TABLE_GUARD_H
-#define GLB_TABLE_TABLE_GUARD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ bool table_guard_allows(const struct table_guard *guard, struct faults *faults);
  * buf. */
 const char *table_guard_refusal(
 	const struct table_guard *guard, const struct faults *faults, char buf[TABLE_GUARD_TEXT_MAX]);
-
-#endif

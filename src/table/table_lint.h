@@ -4,8 +4,7 @@
  * JSON tables, and `glb-director-cli check` for binary ones. The parser of binary tables calls only
  * table_lint_hops() and table_lint_names(), because the author saw the warnings when the table was built.
  */
-#ifndef GLB_TABLE_TABLE_LINT_H
-#define GLB_TABLE_TABLE_LINT_H
+#pragma once
 
 #include "common/faults.h"
 #include "table/table.h"
@@ -42,5 +41,3 @@ void table_lint_mtu(const struct table_set *set, uint32_t outbound_mtu, bool alt
  * have no family.
  */
 void table_lint(const struct table_set *set, struct faults *faults);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A set of tables, by their index. The owner of the struct owns everything. Pure. */
-#ifndef GLB_TABLE_TABLE_MASK_H
-#define GLB_TABLE_TABLE_MASK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ static inline bool table_mask_any(const struct table_mask *mask)
 {
 	return table_mask_next(mask, 0) < TABLE_MAX_TABLES;
 }
-
-#endif

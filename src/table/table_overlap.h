@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which binds lose packets to earlier ones, for table_lint's warnings. Pure. */
-#ifndef GLB_TABLE_TABLE_OVERLAP_H
-#define GLB_TABLE_TABLE_OVERLAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ struct table_overlap {
  * nested a few levels deep. 0: *overlaps (malloc'd, the caller frees) and *count are set. Or -ENOMEM.
  */
 int table_overlaps(const struct table_set *set, struct table_overlap **overlaps, size_t *count);
-
-#endif

@@ -3,8 +3,7 @@
  * Finds the tables of a set whose rows are the same, so that they are built, stored and checked once. Pure. A set has
  * at most TABLE_MAX_TABLES tables.
  */
-#ifndef GLB_TABLE_TABLE_SHARE_H
-#define GLB_TABLE_TABLE_SHARE_H
+#pragma once
 
 #include "table/table.h"
 
@@ -27,5 +26,3 @@ static inline void table_borrow_rows(struct table *table, const struct table *fr
 	table->row_hops = from->row_hops;
 	table->borrows_rows = true;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The counters of one lcore. Only that lcore writes them, with plain stores. Any thread may read them and add them up.
  * They only grow. Over all lcores, `received` is the sum of all verdicts whenever the director holds no packet.
  */
-#ifndef GLB_WORKER_COUNTERS_H
-#define GLB_WORKER_COUNTERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -47,5 +46,3 @@ static inline void counters_add(uint64_t *counter, uint64_t value)
 
 /* Adds all of *from to *sum. */
 void counters_sum(struct counters *sum, const struct counters *from);
-
-#endif

@@ -5,8 +5,7 @@
  * distributor may be one of these workers itself. The packets of a flow stay in order, because they all pass the same
  * queue, lcore and ring.
  */
-#ifndef GLB_WORKER_DISTRIBUTE_H
-#define GLB_WORKER_DISTRIBUTE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ bool distribute_ready(struct distributor *distributor, const struct queue *in, u
  */
 struct distribute_share *distribute_burst(
 	struct distributor *distributor, struct rte_mbuf **mbufs, uint16_t count, struct counters *counters);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hash of a packet's flow by which a distributor chooses the worker. Pure, thread-safe. */
-#ifndef GLB_WORKER_DISTRIBUTE_HASH_H
-#define GLB_WORKER_DISTRIBUTE_HASH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@
  * of the frame that may be read. seed: random, so that no sender can aim its packets at one lcore.
  */
 uint32_t distribute_hash(const uint8_t *frame, uint32_t readable, uint64_t seed);
-
-#endif

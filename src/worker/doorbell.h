@@ -4,8 +4,7 @@
  * its rings once more, and only then waits for the file descriptor. The producer looks for the announcement after it
  * has filled a ring. So either the consumer sees the packets, or the producer sees the announcement.
  */
-#ifndef GLB_WORKER_DOORBELL_H
-#define GLB_WORKER_DOORBELL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ static inline void doorbell_withdraw(struct doorbell *bell)
 	if (read(bell->fd, &count, sizeof(count)) < 0)
 		return; /* nobody rang */
 }
-
-#endif

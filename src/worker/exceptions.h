@@ -4,8 +4,7 @@
  * before they cost a system call, and sends the control plane first. Each lcore owns its struct exceptions. All lcores
  * share the limits: the packets of a class may all arrive at one lcore, which then needs the whole limit.
  */
-#ifndef GLB_WORKER_EXCEPTIONS_H
-#define GLB_WORKER_EXCEPTIONS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ void exceptions_put_sorted(struct exceptions *exceptions, struct rte_mbuf *mbuf,
 
 /* Sends the frames that were put and drops those beyond their limits. Counts all of them. */
 void exceptions_send(struct exceptions *exceptions, const struct queue *queue, struct counters *counters);
-
-#endif

@@ -5,8 +5,7 @@
  * if the driver of some queue has no file descriptor. The file descriptor of a card is that of its interrupt, which is
  * on only while the lcore waits. Owned by one lcore.
  */
-#ifndef GLB_WORKER_IDLE_H
-#define GLB_WORKER_IDLE_H
+#pragma once
 
 #include <poll.h>
 #include <stdbool.h>
@@ -87,5 +86,3 @@ bool idle_sleep(struct idle *idle);
 
 /* Called when idle_sleep() returned false, but the queues had packets. */
 void idle_missed(struct idle *idle);
-
-#endif

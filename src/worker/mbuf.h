@@ -5,8 +5,7 @@
  * external buffer) are replaced by a copy. So are mbufs from which the driver has taken VLAN tags, and the copy has the
  * tags again, because a tagged frame must not pass for an untagged one.
  */
-#ifndef GLB_WORKER_MBUF_H
-#define GLB_WORKER_MBUF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -103,5 +102,3 @@ static inline bool mbuf_commit(struct rte_mbuf *mbuf, const uint8_t *out, uint32
 	mbuf_commit_single(mbuf, out, size);
 	return true;
 }
-
-#endif

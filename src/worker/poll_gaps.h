@@ -8,8 +8,7 @@
  * and a gap is then the time of up to 32 iterations. A reading also covers the iterations since the last one, so no
  * time is left out.
  */
-#ifndef GLB_WORKER_POLL_GAPS_H
-#define GLB_WORKER_POLL_GAPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ struct poll_gaps_report {
 extern const double poll_gaps_bounds[POLL_GAPS_BOUNDS];
 
 void poll_gaps_read(const struct poll_gaps *gaps, uint64_t hz, struct poll_gaps_report *report);
-
-#endif

@@ -3,8 +3,7 @@
  * A queue from which an lcore takes packets, or into which it puts packets: a queue of a port, or a ring between two
  * lcores. Each end of a queue belongs to one lcore.
  */
-#ifndef GLB_WORKER_QUEUE_H
-#define GLB_WORKER_QUEUE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ static inline uint16_t queue_receive(const struct queue *queue, struct rte_mbuf 
 		return (uint16_t)rte_ring_sc_dequeue_burst(queue->ring, (void **)mbufs, count, NULL);
 	return rte_eth_rx_burst(queue->port, queue->queue, mbufs, count);
 }
-
-#endif

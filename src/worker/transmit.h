@@ -3,8 +3,7 @@
  * The one place that sends packets, frees packets that could not be sent, and counts all of them. Called by the lcore
  * that owns the counters and the sending end of the queue.
  */
-#ifndef GLB_WORKER_TRANSMIT_H
-#define GLB_WORKER_TRANSMIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -76,5 +75,3 @@ static inline struct outcome transmit_outcome(const struct rte_mbuf *mbuf)
 		.class = (uint16_t)(mbuf->hash.usr >> 8),
 	};
 }
-
-#endif

@@ -4,8 +4,7 @@
  * worker writes notes, and one thread takes them. If the ring is full, the worker drops the note and only counts the
  * verdict.
  */
-#ifndef GLB_WORKER_UNDERLAY_NOTES_H
-#define GLB_WORKER_UNDERLAY_NOTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ static inline bool underlay_notes_take(struct underlay_notes *ring, struct under
 	__atomic_store_n(&ring->taken, at + 1, __ATOMIC_RELEASE);
 	return true;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * transmit queue or ring. The main thread creates a worker. From then on its lcore owns it, and other threads only read
  * the counters.
  */
-#ifndef GLB_WORKER_WORKER_H
-#define GLB_WORKER_WORKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -107,5 +106,3 @@ void flow_path_flush(struct worker *worker, struct flow_path *path, const struct
 
 /* Runs the worker until worker_shared_stopping(). For rte_eal_remote_launch(). argument: a struct worker. Returns 0. */
 int worker_run(void *argument);
-
-#endif

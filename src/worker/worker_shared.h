@@ -4,8 +4,7 @@
  * the control thread writes them. Members marked as atomic are read and written without a lock. Workers read all of it
  * in every iteration, so it has a cache line for itself.
  */
-#ifndef GLB_WORKER_WORKER_SHARED_H
-#define GLB_WORKER_WORKER_SHARED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -124,5 +123,3 @@ static inline bool worker_shared_stopping(const struct worker_shared *shared)
 {
 	return __atomic_load_n(&shared->stop, __ATOMIC_RELAXED);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Memory between two pages that fault on any access. Tests place a frame at the end, or its headroom at the start, to
  * detect every access outside.
  */
-#ifndef GLB_TESTS_UNIT_GUARDED_H
-#define GLB_TESTS_UNIT_GUARDED_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -37,5 +36,3 @@ static inline uint8_t *guarded_copy(const void *bytes, size_t size)
 {
 	return memcpy(guarded_end() - size, bytes, size);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Forwarding tables whose rows are simple to predict: hop i of row r is backend (r + i) % backends, and backend b of
  * table t is 192.168.t.b. All 16 bytes of the hash key of table t are t.
  */
-#ifndef GLB_TESTS_UNIT_HANDMADE_H
-#define GLB_TESTS_UNIT_HANDMADE_H
+#pragma once
 
 #include <assert.h>
 #include <netinet/in.h>
@@ -66,5 +65,3 @@ static inline struct routes *handmade_routes(struct table_set *set)
 	assert(routes && faults.count == 0);
 	return routes;
 }
-
-#endif

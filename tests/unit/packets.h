@@ -4,8 +4,7 @@
  * every IP header, outer or quoted, covers the rest of the packet, and the Ethernet type before the outer IP header
  * names its family. A test that needs a wrong header changes its bytes afterwards.
  */
-#ifndef GLB_TESTS_UNIT_PACKETS_H
-#define GLB_TESTS_UNIT_PACKETS_H
+#pragma once
 
 #include <assert.h>
 #include <netinet/in.h>
@@ -214,5 +213,3 @@ static inline struct packet packet_error6(uint8_t type)
 	packet_icmp(&packet, type, 0);
 	return packet;
 }
-
-#endif

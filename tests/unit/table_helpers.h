@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Random tables, which are the same in every run, and assertions about faults. */
-#ifndef GLB_TESTS_UNIT_TABLE_HELPERS_H
-#define GLB_TESTS_UNIT_TABLE_HELPERS_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,5 +121,3 @@ static inline void print_faults(const struct faults *faults)
 		print_faults(faults);                 \
 		assert_int_equal((faults)->count, 0); \
 	} while (0)
-
-#endif

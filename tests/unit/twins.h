@@ -3,8 +3,7 @@
  * Two bursts with the same frames, of which one takes the general path and the other one the fast path. Their results
  * must be the same.
  */
-#ifndef GLB_TESTS_UNIT_TWINS_H
-#define GLB_TESTS_UNIT_TWINS_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,5 +70,3 @@ static inline struct next_hops *random_next_hops(const struct routes *routes)
 	free(lists);
 	return next_hops;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Golden vectors (tests/vectors), which the Python model writes. If they are wrong, these functions end the test
  * program.
  */
-#ifndef GLB_TESTS_UNIT_VECTORS_H
-#define GLB_TESTS_UNIT_VECTORS_H
+#pragma once
 
 #include <arpa/inet.h>
 #include <jansson.h>
@@ -108,5 +107,3 @@ static inline struct steering_config vectors_steering(const json_t *config)
 		steering.hash_fields = STEERING_SOURCE_ADDRESS;
 	return steering;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * announce.conf in libconfig syntax (keys: docs/reference/announce.md#announceconf), read once into plain data. Nothing
  * changes a struct announce_conf after announce_conf_read(). One thread.
  */
-#ifndef GLB_ANNOUNCE_CONFIG_ANNOUNCE_CONF_H
-#define GLB_ANNOUNCE_CONFIG_ANNOUNCE_CONF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ void announce_conf_free(struct announce_conf *conf);
 
 /* The keys of announce.conf. */
 extern const struct conf_key announce_conf_keys[];
-
-#endif

@@ -3,8 +3,7 @@
  * Driver files, which say how a routing daemon is told to announce a VIP (docs/reference/announce.md#driver-files).
  * Read once, then constant. One thread.
  */
-#ifndef GLB_ANNOUNCE_CONFIG_DRIVER_CONF_H
-#define GLB_ANNOUNCE_CONFIG_DRIVER_CONF_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -43,5 +42,3 @@ enum driver_quoting {
 /* Returns the text with the values of the prefix in place of {prefix} and so on; the caller frees it. NULL: out of
  * memory. */
 char *driver_conf_expand(const char *text, const struct netprefix *prefix, enum driver_quoting quoting);
-
-#endif

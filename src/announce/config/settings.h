@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* announce.conf and the driver file that it names, read together. Constant after settings_read(). One thread. */
-#ifndef GLB_ANNOUNCE_CONFIG_SETTINGS_H
-#define GLB_ANNOUNCE_CONFIG_SETTINGS_H
+#pragma once
 
 #include "announce/config/announce_conf.h"
 #include "announce/config/driver_conf.h"
@@ -21,5 +20,3 @@ void settings_free(struct settings *settings);
  */
 void settings_keep(const char *path, const struct settings *settings, struct faults *faults);
 int settings_read_kept(const char *status_file, struct settings *settings, struct faults *faults);
-
-#endif

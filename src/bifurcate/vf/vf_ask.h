@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Asks `ip` and `devlink` what sysfs does not say about a PF. One thread. */
-#ifndef GLB_BIFURCATE_VF_VF_ASK_H
-#define GLB_BIFURCATE_VF_VF_ASK_H
+#pragma once
 
 #include <jansson.h>
 
@@ -19,5 +18,3 @@ int vf_ask_attributes(struct vf_state *state, const struct vf_conf *conf, struct
  * state->eswitch_fault says why.
  */
 void vf_ask_eswitch(struct vf_state *state);
-
-#endif

@@ -3,8 +3,7 @@
  * The configuration of one physical function (PF) of a card, and of its virtual function (VF) that the director drives:
  * bifurcate.d/NAME.conf in libconfig syntax. The caller owns a struct and calls vf_conf_free(). One thread.
  */
-#ifndef GLB_BIFURCATE_VF_VF_CONF_H
-#define GLB_BIFURCATE_VF_VF_CONF_H
+#pragma once
 
 #include <stdint.h>
 
@@ -47,5 +46,3 @@ const char *vf_conf_clash(const struct vf_conf *one, const struct vf_conf *other
 
 /* The keys of a bifurcate.d/NAME.conf. */
 extern const struct conf_key vf_conf_keys[];
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What apply, status and undo have in common: the configuration with a name, the PF that it names, and its record. One
  * thread. */
-#ifndef GLB_BIFURCATE_VF_VF_JOB_H
-#define GLB_BIFURCATE_VF_VF_JOB_H
+#pragma once
 
 #include <limits.h>
 #include <sys/stat.h>
@@ -65,5 +64,3 @@ int vf_job_fail(struct vf_job *job);
 
 /* Prints the commands of a plan, one in each line. */
 void vf_job_print(const struct vf_plan *plan);
-
-#endif

@@ -4,8 +4,7 @@
  * if nothing differs. The caller owns a plan and calls vf_plan_free(). Runs nothing. Thread-safe. In commands,
  * REPRESENTOR stands for the name of an interface that is known when the VF exists.
  */
-#ifndef GLB_BIFURCATE_VF_VF_PLAN_H
-#define GLB_BIFURCATE_VF_VF_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ const char *vf_plan_name(enum vf_property property);
 
 /* Returns the first step of the property, if possible one that says what differs; or NULL: nothing differs. */
 const struct vf_step *vf_plan_find(const struct vf_plan *plan, enum vf_property property);
-
-#endif

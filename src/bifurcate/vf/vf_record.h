@@ -3,8 +3,7 @@
  * What `apply` has made on a PF since boot, and what was there before: a JSON file below /run/glb-bifurcate, written
  * before the first command runs. `undo` reads it, so that it removes nothing of an operator. One thread.
  */
-#ifndef GLB_BIFURCATE_VF_VF_RECORD_H
-#define GLB_BIFURCATE_VF_VF_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -42,5 +41,3 @@ int vf_record_remove(const char *pf, struct faults *faults);
  * with an error in faults.
  */
 int vf_record_lock(const char *pf, struct faults *faults);
-
-#endif

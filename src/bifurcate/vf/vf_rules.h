@@ -3,8 +3,7 @@
  * The rules in a card that steer VIPs to a VF: those of ethtool for ixgbe, those of tc for ice and mlx5. A rule is ours
  * if it gives packets to the VF of the director, so rules of operators are neither changed nor removed. One thread.
  */
-#ifndef GLB_BIFURCATE_VF_VF_RULES_H
-#define GLB_BIFURCATE_VF_VF_RULES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ bool vf_rules_has_tc(const struct vf_state *state);
 
 /* The numbers of our filters among those of tc. mlx5 has 16 priorities. */
 enum { VF_RULES_PRIO_V4 = 11, VF_RULES_PRIO_V6 = 12 };
-
-#endif

@@ -3,8 +3,7 @@
  * What a PF and its VF are now, read from sysfs, /proc and `ip`. Plain data, so that plans can be made and tested
  * without a card. One thread.
  */
-#ifndef GLB_BIFURCATE_VF_VF_STATE_H
-#define GLB_BIFURCATE_VF_VF_STATE_H
+#pragma once
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -100,5 +99,3 @@ void vf_state_predict(struct vf_state *state, unsigned count, bool autoprobe);
 
 /* Returns the driver that DPDK needs for the VF. */
 const char *vf_state_wanted_driver(const struct vf_state *state);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A connection to the capture thread of a director. Errors are printed. One thread. */
-#ifndef GLB_CLI_CAPTURE_CAPTURE_CLIENT_H
-#define GLB_CLI_CAPTURE_CAPTURE_CLIENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ int capture_client_receive(struct capture_client *client);
 /* The records of the last message, which is a CAPTURE_PACKETS. *at: NULL for the first one. Returns false behind the
  * last one. */
 bool capture_client_next(const struct capture_client *client, const struct capture_record **at);
-
-#endif

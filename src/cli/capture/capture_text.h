@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Describes captured packets for people, and the verdicts that they choose packets by. One thread. */
-#ifndef GLB_CLI_CAPTURE_CAPTURE_TEXT_H
-#define GLB_CLI_CAPTURE_CAPTURE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ void capture_text_offer(void);
  * struct capture_request, and returns NULL; or returns the start of the first wrong name, with its length in *length.
  */
 const char *capture_text_parse(const char *text, uint32_t *verdicts, int *length);
-
-#endif

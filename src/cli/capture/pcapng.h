@@ -3,8 +3,7 @@
  * Writes a capture in the pcapng format. libpcap cannot write it, and DPDK's librte_pcapng has no comments for packets
  * before 23.11. The blocks collect in memory until pcapng_flush() writes them. One thread.
  */
-#ifndef GLB_CLI_CAPTURE_PCAPNG_H
-#define GLB_CLI_CAPTURE_PCAPNG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ void pcapng_put_statistics(struct pcapng *pcapng, uint32_t interface, uint64_t t
  * block that fits, so that it stays readable.
  */
 int pcapng_flush(struct pcapng *pcapng);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The kinds of files that `check` knows. Constant data and pure functions, except for check_kind_of(), which reads a
  * file. */
-#ifndef GLB_CLI_CHECK_CHECK_KIND_H
-#define GLB_CLI_CHECK_CHECK_KIND_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ enum check_kind check_kind_of(const char *path, const char *name);
 
 /* Says what a file of kind CHECK_OTHER is, and what to do with it. */
 const char *check_kind_advice(const char *path);
-
-#endif

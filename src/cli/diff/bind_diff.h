@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tells which tables get the packets of each bind after a new table set has replaced an old one. Allocates memory, and
  * prints progress. */
-#ifndef GLB_CLI_DIFF_BIND_DIFF_H
-#define GLB_CLI_DIFF_BIND_DIFF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ struct bind_diff {
 /* Fills *diff. Takes O(n log n) for n binds of which few overlap. */
 void bind_diff_create(struct bind_diff *diff, const struct table_set *before, const struct table_set *after);
 void bind_diff_free(struct bind_diff *diff);
-
-#endif

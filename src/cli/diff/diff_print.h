@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Prints the differences of two table sets for people and as JSON. One thread. */
-#ifndef GLB_CLI_DIFF_DIFF_PRINT_H
-#define GLB_CLI_DIFF_DIFF_PRINT_H
+#pragma once
 
 #include <jansson.h>
 
@@ -26,5 +25,3 @@ char *diff_udp_text(const struct table_diff *table);
 
 /* Returns a share such as "16.69%", in buf or static. "0.00%" means none of `whole`, and "100.00%" all of it. */
 const char *diff_percent_text(uint32_t part, uint32_t whole, char buf[16]);
-
-#endif

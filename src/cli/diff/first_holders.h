@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tells who may hold connections by one table alone, without the tables before it. Starts threads. */
-#ifndef GLB_CLI_DIFF_FIRST_HOLDERS_H
-#define GLB_CLI_DIFF_FIRST_HOLDERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ const uint8_t *first_holders_seed(const struct table *before, const struct table
  * the seed, all later hops count that are in a previous state. The caller frees *holders.
  */
 void first_holders_create(struct holders *holders, const struct table *table, const uint8_t *seed);
-
-#endif

@@ -5,8 +5,7 @@
  * proxy among the hops. The caller says which tables are in use, where connections begin and end, and what is lost.
  * Pure, but allocates memory. One thread may change it.
  */
-#ifndef GLB_CLI_DIFF_HOLDERS_H
-#define GLB_CLI_DIFF_HOLDERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -76,5 +75,3 @@ static inline enum holders_reach holders_reach(const struct holders_table *table
 			return HOLDERS_REACHED;
 	return proxy < table->known && table->listed[proxy] ? HOLDERS_PUSHED_OUT : HOLDERS_GONE;
 }
-
-#endif

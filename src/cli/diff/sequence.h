@@ -3,8 +3,7 @@
  * Follows connections through table sets in the order of time. In each set, new connections begin at the first hop of
  * every row, and nothing ends unless the caller says so. Pure, but allocates memory. One thread.
  */
-#ifndef GLB_CLI_DIFF_SEQUENCE_H
-#define GLB_CLI_DIFF_SEQUENCE_H
+#pragma once
 
 #include "cli/diff/table_diff.h"
 
@@ -27,5 +26,3 @@ void sequence_drained(struct sequence *sequence, uint32_t index, const struct ne
 void sequence_older_ended(struct sequence *sequence);
 
 void sequence_free(struct sequence *sequence);
-
-#endif

@@ -3,8 +3,7 @@
  * Compares an old and a new table set, to show which live connections move or break. docs/reference/cli.md defines the
  * counts. Allocates memory, and prints progress. The sets are borrowed and must outlive the result.
  */
-#ifndef GLB_CLI_DIFF_TABLE_DIFF_H
-#define GLB_CLI_DIFF_TABLE_DIFF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -93,5 +92,3 @@ static inline double table_diff_percent(uint32_t part, uint32_t whole)
 {
 	return whole ? 100.0 * part / whole : 0.0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds out which table of a new set replaces which table of the old set. Pure. */
-#ifndef GLB_CLI_DIFF_TABLE_PAIRS_H
-#define GLB_CLI_DIFF_TABLE_PAIRS_H
+#pragma once
 
 #include "cli/diff/table_diff.h"
 
@@ -12,5 +11,3 @@
  */
 uint32_t table_pairs(const struct table_set *before, const struct table_set *after, const struct bind_diff *binds,
 	struct table_diff *pairs);
-
-#endif

@@ -3,8 +3,7 @@
  * `glb-director-cli doctor`: looks at this host as a director, changes nothing, and says what would lose packets or
  * stall. Each check is a function that adds findings. One thread.
  */
-#ifndef GLB_CLI_DOCTOR_DOCTOR_H
-#define GLB_CLI_DOCTOR_DOCTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -100,5 +99,3 @@ findings_look doctor_hugepages; /* memory.c */
 findings_look doctor_cpus, doctor_isolation, doctor_governor, doctor_numa; /* cpus.c */
 findings_look doctor_mtu, doctor_offloads, doctor_next_hops; /* network.c */
 findings_look doctor_clock; /* clock.c */
-
-#endif

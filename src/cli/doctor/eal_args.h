@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the options of DPDK's EAL say about ports, lcores and memory. Pure. The strings are those of the words. */
-#ifndef GLB_CLI_DOCTOR_EAL_ARGS_H
-#define GLB_CLI_DOCTOR_EAL_ARGS_H
+#pragma once
 
 #include <sched.h>
 #include <stdbool.h>
@@ -40,5 +39,3 @@ struct eal_args {
 
 /* Reads the words of a command line up to "--". Options that are not known here are skipped. */
 void eal_args_read(const char *const words[], size_t count, struct eal_args *args);
-
-#endif

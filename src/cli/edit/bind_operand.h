@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A bind as users type it: ADDRESS:PORT/PROTO. Pure. */
-#ifndef GLB_CLI_EDIT_BIND_OPERAND_H
-#define GLB_CLI_EDIT_BIND_OPERAND_H
+#pragma once
 
 #include "table/table.h"
 
@@ -12,5 +11,3 @@
 /* Parses a bind: an address or prefix, IPv6 in brackets; a port or a range of ports; tcp or udp. False: *bind is
  * undefined. */
 bool bind_operand_parse(const char *text, struct table_bind *bind);
-
-#endif

@@ -3,8 +3,7 @@
  * A change of a JSON table file, from the lock to the reload; edit and undo share it. The old file is kept as FILE~.
  * One thread. All functions print their errors.
  */
-#ifndef GLB_CLI_EDIT_CHANGE_H
-#define GLB_CLI_EDIT_CHANGE_H
+#pragma once
 
 #include "cli/edit/healthcheck_files.h"
 #include "cli/telemetry.h"
@@ -70,5 +69,3 @@ void change_close(struct change *change);
 
 /* Adds backend `index` of table `table` to change->ended. False: out of memory. */
 bool change_add_ended(struct change *change, uint32_t table, uint32_t index);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The verbs of the subcommand edit. Each changes edit->change.after and nothing else. One thread. */
-#ifndef GLB_CLI_EDIT_EDIT_H
-#define GLB_CLI_EDIT_EDIT_H
+#pragma once
 
 #include "cli/edit/change.h"
 
@@ -68,5 +67,3 @@ bool edit_check_matches(const struct edit *edit, const char *what, const char *o
 
 /* Prints an error about memory, and returns false. */
 bool edit_failed(const struct edit *edit);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The files of glb-healthcheck on this machine, from a healthcheck.conf. edit must not overwrite them. One thread. */
-#ifndef GLB_CLI_EDIT_HEALTHCHECK_FILES_H
-#define GLB_CLI_EDIT_HEALTHCHECK_FILES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ void healthcheck_files_free(struct healthcheck_files *files);
 
 /* Returns true if the daemon writes the JSON table `path`: it is dst, or the daemon's state is beside it. */
 bool healthcheck_files_has_output(const struct healthcheck_files *files, const char *path);
-
-#endif

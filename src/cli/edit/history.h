@@ -3,8 +3,7 @@
  * The member `previous` of tables: a change that moves first hops puts the state before it there, and states that are
  * old leave it. The functions change change->after and print what is forgotten, and errors. One thread.
  */
-#ifndef GLB_CLI_EDIT_HISTORY_H
-#define GLB_CLI_EDIT_HISTORY_H
+#pragma once
 
 #include "cli/edit/change.h"
 
@@ -21,5 +20,3 @@ bool history_forget_old(struct change *change, uint32_t t, uint32_t keep_s);
 
 /* Keeps only the newest `count` states of table t. */
 bool history_keep_newest(struct change *change, uint32_t t, uint32_t count);
-
-#endif

@@ -4,8 +4,7 @@
  * names the hosts. The pages come from other hosts and may be anything. One thread; asking blocks. All functions print
  * their errors.
  */
-#ifndef GLB_CLI_EDIT_PROXIES_H
-#define GLB_CLI_EDIT_PROXIES_H
+#pragma once
 
 #include "cli/edit/change.h"
 #include "cli/fleet/peers.h"
@@ -40,5 +39,3 @@ void proxies_complain(const struct proxies *proxies, const char *format, ...) __
 /* Counts the connections that the backend has for VIPs of the table. False: not known. */
 bool proxies_count_left(
 	const struct proxies *proxies, const struct netaddr *backend, const struct table *table, uint64_t *left);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fetches pages of metrics over HTTP, many at a time. Blocks until all have come or failed. One thread. */
-#ifndef GLB_CLI_FLEET_FETCH_H
-#define GLB_CLI_FLEET_FETCH_H
+#pragma once
 
 #include "cli/fleet/samples.h"
 #include "common/netaddr.h"
@@ -23,5 +22,3 @@ struct fetch {
 /* Returns 0, or -errno: libcurl cannot work. timeout_s: for each page; a page that was replaced while it was sent is
  * fetched again. */
 int fetch_all(struct fetch *const pages[], size_t count, unsigned timeout_s);
-
-#endif

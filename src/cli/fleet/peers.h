@@ -4,8 +4,7 @@
  * metrics. docs/reference/doctor.md#the-fleet describes the form. The struct owns its hosts; peers_free(). One thread;
  * asking blocks.
  */
-#ifndef GLB_CLI_FLEET_PEERS_H
-#define GLB_CLI_FLEET_PEERS_H
+#pragma once
 
 #include "cli/fleet/fetch.h"
 
@@ -50,5 +49,3 @@ void peers_free(struct peers *peers);
 /* The end of a message about a host that does not reply: its user should check this. */
 #define PEERS_ADVICE \
 	"does it run, does it listen on an address that others can reach, and does a firewall let this host in?"
-
-#endif

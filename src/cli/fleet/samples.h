@@ -3,8 +3,7 @@
  * The samples of a page of metrics that the caller needs. The page comes from another host and may be anything: what is
  * not a line of text that the caller needs is skipped, and the memory is limited. Pure. One thread.
  */
-#ifndef GLB_CLI_FLEET_SAMPLES_H
-#define GLB_CLI_FLEET_SAMPLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ double samples_value(const char *sample);
 
 /* Parses the value as a count: decimal digits, at most SAMPLES_MAX_DIGITS. False: *count is unchanged. */
 bool samples_count(const char *sample, uint64_t *count);
-
-#endif

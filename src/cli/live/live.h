@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The subcommands that read a file or, with --live, a running director. One thread. */
-#ifndef GLB_CLI_LIVE_LIVE_H
-#define GLB_CLI_LIVE_LIVE_H
+#pragma once
 
 #include "cli/live/snapshot.h"
 
@@ -25,5 +24,3 @@ struct endpoint;
 /* lookup --live: prints where the director would send a packet. protocol: tcp, udp or icmp. Returns the exit code. */
 int live_lookup(const struct command_args *args, const char *protocol, const struct endpoint *source,
 	const struct endpoint *destination, bool json);
-
-#endif

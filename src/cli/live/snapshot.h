@@ -3,8 +3,7 @@
  * Reads the tables of a running director, which come in pages. If the director reloads its table between two pages, the
  * reading starts again, so that a snapshot never mixes two tables. One thread; blocks.
  */
-#ifndef GLB_CLI_LIVE_SNAPSHOT_H
-#define GLB_CLI_LIVE_SNAPSHOT_H
+#pragma once
 
 #include "cli/telemetry.h"
 
@@ -33,5 +32,3 @@ void snapshot_append(json_t *to, const json_t *list);
 
 /* Writes a bind of a table in the form that `show` has for files, such as "tcp 10.0.0.1 port 80". Returns buf. */
 const char *snapshot_bind(const json_t *bind, char buf[SNAPSHOT_BIND_MAX]);
-
-#endif

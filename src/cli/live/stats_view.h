@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Prints the counters of a director for people, from snapshots (see snapshot.h). The snapshots are borrowed. Only this
  * folder's stats.c uses it. One thread. */
-#ifndef GLB_CLI_LIVE_STATS_VIEW_H
-#define GLB_CLI_LIVE_STATS_VIEW_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ void stats_view_print(const struct stats_view *view);
 /* Returns whether the director has started again since `before`: its process differs, or uptime or counters
  * went back. */
 bool stats_view_restarted(const json_t *before, const json_t *now);
-
-#endif

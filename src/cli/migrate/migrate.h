@@ -3,8 +3,7 @@
  * Converts files of GitHub's GLB Director. migrate.c reads the file, finds its kind, checks and writes the result. Each
  * kind has a converter in a file of its own. Only for migrate*.c. One thread.
  */
-#ifndef GLB_CLI_MIGRATE_H
-#define GLB_CLI_MIGRATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ const char *migrate_value_text(const json_t *value, char buf[JSON_READER_TEXT_MA
 /* Adds a note about each member of the object that is not in `known`, which ends with NULL. `where` is the object's
  * path. */
 void migrate_note_unknown(struct migration *migration, const char *where, json_t *object, const char *const *known);
-
-#endif

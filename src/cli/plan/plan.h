@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The parts of the subcommand plan. One thread. All functions print their errors. */
-#ifndef GLB_CLI_PLAN_PLAN_H
-#define GLB_CLI_PLAN_PLAN_H
+#pragma once
 
 #include <limits.h>
 
@@ -87,5 +86,3 @@ json_t *plan_describe(const struct plan_input *input, const struct plan *plan, c
 
 /* Writes the tables 1.json, 2.json ... into a new or empty folder, all or none. Returns the exit code. */
 int plan_write(const struct plan_input *input, const struct plan *plan, const char *dir);
-
-#endif

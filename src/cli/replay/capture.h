@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads captures of Ethernet frames (pcap or pcapng) and writes captures (pcap) with libpcap. One thread. */
-#ifndef GLB_CLI_CAPTURE_H
-#define GLB_CLI_CAPTURE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ pcap_dumper_t *capture_create(const char *path);
 
 /* Closes the capture. Prints an error and returns false if not all of it could be written. */
 bool capture_finish(pcap_dumper_t *out, const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lists the packets of a capture for `replay`: flow, verdict, and why. One thread. */
-#ifndef GLB_CLI_REPLAY_LIST_H
-#define GLB_CLI_REPLAY_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void replay_list_note(struct replay_list *list, const struct burst *burst, uint3
 
 /* Prints the packets of the burst on stdout, after the pipeline has run. As JSON, they are members of an array. */
 void replay_list_print(struct replay_list *list, const struct burst *burst);
-
-#endif

@@ -6,8 +6,7 @@
  * director. So a connection breaks as soon as the table of one director does not reach its proxy. Allocates memory; one
  * thread.
  */
-#ifndef GLB_CLI_SIMULATE_FLOWS_H
-#define GLB_CLI_SIMULATE_FLOWS_H
+#pragma once
 
 #include "cli/simulate/script.h"
 #include "cli/diff/holders.h"
@@ -120,5 +119,3 @@ double flows_left(const struct flows *flows, const bool *wanted, int64_t ms);
 bool flows_has_new(const struct flows *flows, const bool *wanted);
 
 void flows_measure(struct flows *flows, struct flows_measure *measure);
-
-#endif

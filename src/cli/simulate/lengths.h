@@ -3,8 +3,7 @@
  * How long connections last: a distribution of lengths. All results come from additions, multiplications and divisions
  * of IEEE 754 numbers, so that they are the same on every machine. Times are milliseconds. Pure, thread-safe.
  */
-#ifndef GLB_CLI_SIMULATE_LENGTHS_H
-#define GLB_CLI_SIMULATE_LENGTHS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ double lengths_younger(const struct lengths *lengths, double age);
 
 /* Parses the words after `lengths` of a script. Returns NULL, or what is wrong; then *lengths may have changed. */
 const char *lengths_parse(struct lengths *lengths, char *const words[], int count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a simulation found, for people and as JSON. One thread. */
-#ifndef GLB_CLI_SIMULATE_REPORT_H
-#define GLB_CLI_SIMULATE_REPORT_H
+#pragma once
 
 #include "cli/simulate/flows.h"
 
@@ -31,5 +30,3 @@ double report_broken_percent(const struct report *report);
 /* Print the report. They return COMMAND_OK or COMMAND_FAILED. */
 int report_print(const struct report *report);
 int report_print_json(const struct report *report);
-
-#endif

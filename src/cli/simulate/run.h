@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs a script: changes the world, builds each table, and follows the connections. One thread, besides those of
  * table_build(). */
-#ifndef GLB_CLI_SIMULATE_RUN_H
-#define GLB_CLI_SIMULATE_RUN_H
+#pragma once
 
 #include "cli/simulate/report.h"
 
@@ -12,5 +11,3 @@
  */
 bool run_script(const struct script *script, const struct table *first, bool history, struct report *report,
 	struct faults *faults);
-
-#endif

@@ -3,8 +3,7 @@
  * The script of a simulation: text with one command a line, which docs/reference/cli.md describes. Parsing checks each
  * line by itself; world.h checks the changes against the table. One thread.
  */
-#ifndef GLB_CLI_SIMULATE_SCRIPT_H
-#define GLB_CLI_SIMULATE_SCRIPT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ void script_free(struct script *script);
 
 /* Adds an error about a line. */
 void script_error(struct faults *faults, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-#endif

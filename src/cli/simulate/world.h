@@ -4,8 +4,7 @@
  * write it. A proxy has a number from 1, in the order of the first table, and other numbers have addresses from
  * 198.18.0.0/15 (RFC 2544). Allocates memory; one thread.
  */
-#ifndef GLB_CLI_SIMULATE_WORLD_H
-#define GLB_CLI_SIMULATE_WORLD_H
+#pragma once
 
 #include "cli/simulate/script.h"
 #include "table/table.h"
@@ -36,5 +35,3 @@ bool world_select(struct world *world, const struct script_step *step, bool *sel
  * changed in part, and the simulation must end.
  */
 bool world_change(struct world *world, const struct script_step *step, int64_t now_ms, struct faults *faults);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads and replaces whole files. Errors go to the caller's faults. Thread-safe, except for file_replace(). */
-#ifndef GLB_COMMON_FILE_H
-#define GLB_COMMON_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ bool file_is_untouched(const struct stat *a, const struct stat *b);
 /* Returns true if both paths name the same file, so that a write to one path changes what the other one reads. The file
  * need not exist. */
 bool file_is_same(const char *a, const char *b);
-
-#endif

@@ -3,8 +3,7 @@
  * Locks that the kernel ends when the process ends, however it ends. flock(2) needs no right to write, so a lock is on
  * something that only those can open who could also replace what it protects. Thread-safe.
  */
-#ifndef GLB_COMMON_FILE_LOCK_H
-#define GLB_COMMON_FILE_LOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -41,5 +40,3 @@ bool file_lock_exists(const char *path);
 /* Return true if a process has the lock, or if this user may not know. */
 bool file_is_locked(const char *path);
 bool file_folder_is_locked(const char *path);
-
-#endif

@@ -3,8 +3,7 @@
  * Copies owner, mode, access control list (ACL) and labels to a file that replaces another one, its model. Nobody gets
  * more rights to the new file than to the model. Thread-safe, except for file_rights_of_new(). Only for file.c.
  */
-#ifndef GLB_COMMON_FILE_RIGHTS_H
-#define GLB_COMMON_FILE_RIGHTS_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -24,5 +23,3 @@ mode_t file_rights_of_new(const char *source);
  * in faults: the mode or the ACL cannot be kept.
  */
 int file_rights_copy(int fd, const char *model, const struct stat *old, struct faults *faults);
-
-#endif

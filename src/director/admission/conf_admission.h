@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The keys of director.conf that say which frames the director takes (packet/admission.h). `field`: struct
  * admission; of outbound_vlan its member. */
-#ifndef GLB_DIRECTOR_ADMISSION_CONF_ADMISSION_H
-#define GLB_DIRECTOR_ADMISSION_CONF_ADMISSION_H
+#pragma once
 
 #include "conf/conf_reader.h"
 #include "packet/admission.h"
@@ -16,5 +15,3 @@ void conf_read_outbound_vlan(
 
 /* Adds errors about keys that contradict each other. */
 void conf_check_admission(struct conf_reader *reader, const config_setting_t *root, const struct admission *admission);
-
-#endif

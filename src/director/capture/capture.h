@@ -5,8 +5,7 @@
  * not read, and at the latest after the time and the number of packets that the client asked for. Nothing that a client
  * does can delay the control thread or a worker.
  */
-#ifndef GLB_DIRECTOR_CAPTURE_CAPTURE_H
-#define GLB_DIRECTOR_CAPTURE_CAPTURE_H
+#pragma once
 
 #include <sched.h>
 #include <stdbool.h>
@@ -43,5 +42,3 @@ extern const struct fact capture_facts[]; /* about struct capture_state */
 
 /* Any thread, until capture_close(). capture: NULL is one that does not run. */
 struct capture_state capture_state(struct capture *capture);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One capture for one client: the taps of the workers, and the messages to the client. Owned by the capture thread. */
-#ifndef GLB_DIRECTOR_CAPTURE_SESSION_H
-#define GLB_DIRECTOR_CAPTURE_SESSION_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -62,5 +61,3 @@ struct capture_counters session_counters(const struct session *session);
  * counted until the last of them: nobody wants the packets behind it.
  */
 struct capture_counters session_result(const struct session *session);
-
-#endif

@@ -3,8 +3,7 @@
  * director.conf in libconfig syntax (keys: docs/reference/director-conf.md), read once into plain data. Nothing changes
  * a struct conf after conf_read(); it is passed on as const.
  */
-#ifndef GLB_DIRECTOR_CONF_H
-#define GLB_DIRECTOR_CONF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -103,5 +102,3 @@ int conf_read(const char *path, struct conf *conf, struct faults *faults);
 
 /* The keys of director.conf. */
 extern const struct conf_key conf_keys[];
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The keys flow_paths and lcores of director.conf, read into the reader's struct conf. Only conf.c uses this header. */
-#ifndef GLB_DIRECTOR_CONF_LCORES_H
-#define GLB_DIRECTOR_CONF_LCORES_H
+#pragma once
 
 #include "conf/conf_reader.h"
 #include "director/conf/conf.h"
@@ -14,5 +13,3 @@ void conf_read_lcores(struct conf_reader *reader, const config_setting_t *at, co
 
 /* Checks that lcores and flow_paths match. Both were read without errors. root: the whole file. */
 void conf_check_lcores(struct conf_reader *reader, const config_setting_t *root);
-
-#endif

@@ -3,8 +3,7 @@
  * Tells the service manager and the log what the director does: it starts, is ready, reloads, or stops. The health
  * decides when it is ready. Control thread only.
  */
-#ifndef GLB_DIRECTOR_CONTROL_ANNOUNCE_H
-#define GLB_DIRECTOR_CONTROL_ANNOUNCE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ void announce_reloaded(struct announced *announced, struct director *director);
 
 /* Called when the director will stop after delay_ms. */
 void announce_stop(struct announced *announced, unsigned delay_ms);
-
-#endif

@@ -3,8 +3,7 @@
  * The control thread, which does everything except packets: signals, reloads, next hops and the service manager's
  * watchdog. It runs one epoll loop, which ends when the director should stop.
  */
-#ifndef GLB_DIRECTOR_CONTROL_CONTROL_H
-#define GLB_DIRECTOR_CONTROL_CONTROL_H
+#pragma once
 
 #include <sched.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ void control_free(struct control *control);
  * stopping; *outcome is undefined.
  */
 bool control_reload(struct control *control, bool force, unsigned timeout_ms, struct control_outcome *outcome);
-
-#endif

@@ -3,8 +3,7 @@
  * Gives the workers their next hops: the configured MAC, or those that director/nexthop finds. Control thread, or the
  * main thread before that runs.
  */
-#ifndef GLB_DIRECTOR_CONTROL_LIVE_NEXT_HOPS_H
-#define GLB_DIRECTOR_CONTROL_LIVE_NEXT_HOPS_H
+#pragma once
 
 #include "director/director.h"
 
@@ -29,5 +28,3 @@ bool live_next_hops_settle(struct director *director);
  * publish the table.
  */
 void live_next_hops_follow(struct director *director);
-
-#endif

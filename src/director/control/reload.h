@@ -5,8 +5,7 @@
  * thread publishes a table, so it may read the table in use. Other threads, except workers, hold `lock` while they read
  * it.
  */
-#ifndef GLB_DIRECTOR_CONTROL_RELOAD_H
-#define GLB_DIRECTOR_CONTROL_RELOAD_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -128,5 +127,3 @@ void reload_finish(struct reload *reload);
 
 /* Frees the table. No worker runs any more. Does nothing if reload_open() was not called. */
 void reload_close(struct reload *reload);
-
-#endif

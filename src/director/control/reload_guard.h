@@ -3,8 +3,7 @@
  * Keeps a reload from emptying the service by accident (table/table_guard.h). It knows which tables have traffic.
  * Threads: as reload.h says, except reload_guard_sample().
  */
-#ifndef GLB_DIRECTOR_CONTROL_RELOAD_GUARD_H
-#define GLB_DIRECTOR_CONTROL_RELOAD_GUARD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ bool reload_guard_allows(struct reload *reload, const struct table_set *new, boo
 
 /* Adds a warning if the first tables forward nothing. */
 void reload_guard_first(const struct table_set *first, struct faults *faults);
-
-#endif

@@ -3,8 +3,7 @@
  * Next hops of the table in use: built before a table is published, and replaced while packets flow (RCU). Called by
  * the control thread, or by the main thread before workers run.
  */
-#ifndef GLB_DIRECTOR_CONTROL_RELOAD_NEXT_HOPS_H
-#define GLB_DIRECTOR_CONTROL_RELOAD_NEXT_HOPS_H
+#pragma once
 
 #include "director/control/reload.h"
 
@@ -22,5 +21,3 @@ void reload_next_hops_collect(struct reload *reload);
 
 /* Frees the next hops of a table that no worker uses. */
 void reload_next_hops_free(struct live_table *live);
-
-#endif

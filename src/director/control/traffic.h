@@ -3,8 +3,7 @@
  * Remembers when a table last forwarded packets. One thread at a time samples the table's counter, so that workers pay
  * nothing. Pure: callers pass the time, in milliseconds of clock_now_ms().
  */
-#ifndef GLB_DIRECTOR_CONTROL_TRAFFIC_H
-#define GLB_DIRECTOR_CONTROL_TRAFFIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ static inline bool traffic_is_recent(const struct traffic *traffic, uint64_t now
 {
 	return traffic->seen && now_ms - traffic->seen_ms <= TRAFFIC_RECENT_MS;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * proxy. The control thread adds the notes of the workers. Any thread may read a copy. Times are milliseconds of
  * clock_now_ms().
  */
-#ifndef GLB_DIRECTOR_CONTROL_UNDERLAY_REPORT_H
-#define GLB_DIRECTOR_CONTROL_UNDERLAY_REPORT_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ uint32_t underlay_report_read(struct underlay_report *report, struct underlay_re
 
 /* Writes "router 192.0.2.1 forwards at most 1500 bytes to proxy 192.0.2.2". Returns text. */
 const char *underlay_report_text(const struct underlay_note *note, char text[UNDERLAY_REPORT_TEXT]);
-
-#endif

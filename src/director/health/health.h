@@ -3,8 +3,7 @@
  * The director's health: a state, and the reasons for it. It says whether packets should be sent to this director, so
  * routing daemons ask for it. The control thread changes it; other threads copy it with health_report_now().
  */
-#ifndef GLB_DIRECTOR_HEALTH_HEALTH_H
-#define GLB_DIRECTOR_HEALTH_HEALTH_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -105,5 +104,3 @@ const char *health_severity_name(enum health_severity severity);
 
 /* The name in HEALTH_CAUSES. */
 const char *health_cause_name(enum health_cause cause);
-
-#endif

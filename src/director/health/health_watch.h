@@ -6,8 +6,7 @@
  * function here and list it in health_watch.c. docs/reference/health.md and HEALTH_CAUSES describe its causes. A source
  * must not block.
  */
-#ifndef GLB_DIRECTOR_HEALTH_HEALTH_WATCH_H
-#define GLB_DIRECTOR_HEALTH_HEALTH_WATCH_H
+#pragma once
 
 #include "director/health/health.h"
 #include "director/plan.h"
@@ -52,5 +51,3 @@ void health_traffic_sample(struct director *director);
 
 /* For health_workers.c. Returns whether all workers make progress. */
 bool health_workers_sample(struct director *director);
-
-#endif

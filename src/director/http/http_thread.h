@@ -4,8 +4,7 @@
  * reads the director's state, as telemetry does. Neither its clients nor their number can hold up a worker, a reload or
  * the evaluation of the health.
  */
-#ifndef GLB_DIRECTOR_HTTP_HTTP_THREAD_H
-#define GLB_DIRECTOR_HTTP_HTTP_THREAD_H
+#pragma once
 
 #include <sched.h>
 
@@ -21,5 +20,3 @@ struct http_thread *http_thread_start(struct director *director, const cpu_set_t
 
 /* Disconnects all clients and waits for the end of the thread. NULL: does nothing. */
 void http_thread_stop(struct http_thread *thread);
-
-#endif

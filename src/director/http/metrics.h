@@ -5,8 +5,7 @@
  * these reload.lock is held for the time of one item only, so that even a page about thousands of binds delays a reload
  * by microseconds.
  */
-#ifndef GLB_DIRECTOR_HTTP_METRICS_H
-#define GLB_DIRECTOR_HTTP_METRICS_H
+#pragma once
 
 #include "director/view/view.h"
 #include "program/http/http_server.h"
@@ -55,5 +54,3 @@ struct metrics_part {
 
 #define METRICS_PARTS 10
 extern const struct metrics_part metrics_parts[METRICS_PARTS];
-
-#endif

@@ -3,8 +3,7 @@
  * Sends the metrics to a statsd server every 10 seconds. A round about a large table is sent in steps, so that the
  * thread serves HTTP meanwhile. HTTP thread only.
  */
-#ifndef GLB_DIRECTOR_HTTP_STATSD_ROUND_H
-#define GLB_DIRECTOR_HTTP_STATSD_ROUND_H
+#pragma once
 
 #include "director/http/metrics.h"
 
@@ -27,5 +26,3 @@ void statsd_round_close(struct statsd_round *round);
 
 /* Does a step. Returns after how many milliseconds it must be called again; -1: never. */
 int statsd_round_step(struct statsd_round *round);
-
-#endif

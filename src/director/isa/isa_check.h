@@ -3,8 +3,7 @@
  * Checks that the fast path gives the same results on each ISA: the director's own pipeline works on packets in memory.
  * Needs no port, no hugepages and no table of the operator.
  */
-#ifndef GLB_DIRECTOR_ISA_ISA_CHECK_H
-#define GLB_DIRECTOR_ISA_ISA_CHECK_H
+#pragma once
 
 #include "packet/lanes/lanes.h"
 
@@ -13,5 +12,3 @@
  * ones of ISA_PLAIN. It is empty if there is no memory for the check.
  */
 unsigned isa_check(lanes_fn *const variants[ISA_COUNT], unsigned set);
-
-#endif

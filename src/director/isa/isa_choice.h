@@ -2,8 +2,7 @@
 /*
  * Decides which ISA the fast path of all workers uses: by director.conf, by what the CPU and EAL allow. Pure.
  */
-#ifndef GLB_DIRECTOR_ISA_ISA_CHOICE_H
-#define GLB_DIRECTOR_ISA_ISA_CHOICE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -44,5 +43,3 @@ unsigned isa_choice_candidates(enum conf_isa wanted, const struct isa_limits *li
  * ISA_PLAIN. They are not chosen. */
 struct isa_choice isa_choice_make(
 	enum conf_isa wanted, const struct isa_limits *limits, unsigned candidates, unsigned wrong);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Chooses the ISA of the fast path when the director starts. Main thread, after EAL has started and before
  * ports have. */
-#ifndef GLB_DIRECTOR_ISA_ISA_START_H
-#define GLB_DIRECTOR_ISA_ISA_START_H
+#pragma once
 
 #include "director/isa/isa_choice.h"
 
@@ -11,5 +10,3 @@
  * sets the limit. 0, or -EINVAL after logging why director.conf's ISA cannot be used.
  */
 int isa_start(enum conf_isa wanted, struct isa_choice *choice);
-
-#endif

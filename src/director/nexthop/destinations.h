@@ -3,8 +3,7 @@
  * The backends that packets go to, each with the next hops of its route from each port. Control thread only, or under
  * the lock of struct nexthop. Addresses in network order.
  */
-#ifndef GLB_DIRECTOR_NEXTHOP_DESTINATIONS_H
-#define GLB_DIRECTOR_NEXTHOP_DESTINATIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ const struct neighbour *path_choose(const struct path *path, uint16_t source_por
 
 /* Returns the set of a port for these routes; the caller frees it. NULL: out of memory. */
 struct next_hops *destinations_build(const struct destinations *destinations, const struct routes *routes, uint32_t port);
-
-#endif

@@ -3,8 +3,7 @@
  * Asks the kernel by rtnetlink for routes, neighbour entries and links: one request and its reply at a time. Addresses
  * in network order. One thread. kernel: a socket of NETLINK_ROUTE.
  */
-#ifndef GLB_DIRECTOR_NEXTHOP_KERNEL_H
-#define GLB_DIRECTOR_NEXTHOP_KERNEL_H
+#pragma once
 
 #include "program/netlink/netlink.h"
 #include "program/netlink/rtnetlink.h"
@@ -31,5 +30,3 @@ void kernel_probe(struct netlink *kernel, const struct neighbour_key *key);
 
 /* Reads a link. 0, or -errno: there is none. */
 int kernel_link(struct netlink *kernel, uint32_t interface, struct net_link *link);
-
-#endif

@@ -3,8 +3,7 @@
  * The neighbours that routes lead to, with what the kernel knows about each. Control thread only, or under the lock of
  * struct nexthop. Times are clock_now_ms().
  */
-#ifndef GLB_DIRECTOR_NEXTHOP_NEIGHBOURS_H
-#define GLB_DIRECTOR_NEXTHOP_NEIGHBOURS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,5 +79,3 @@ const char *neighbour_address(const struct neighbour_key *key, char buf[46]);
 
 /* Writes a MAC like "aa:bb:cc:dd:ee:ff" to buf, or "unknown" for 0. Returns buf. */
 const char *neighbour_mac_text(uint64_t mac, char buf[18]);
-
-#endif

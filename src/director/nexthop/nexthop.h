@@ -4,8 +4,7 @@
  * and follows routes, neighbours and links (docs/reference/next-hops.md). The control thread calls all functions but
  * those after struct nexthop_summary, which any thread may call. Addresses in network order.
  */
-#ifndef GLB_DIRECTOR_NEXTHOP_NEXTHOP_H
-#define GLB_DIRECTOR_NEXTHOP_NEXTHOP_H
+#pragma once
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -92,5 +91,3 @@ struct nexthop_summary nexthop_summary(struct nexthop *nexthop, uint32_t port);
 uint32_t nexthop_list(struct nexthop *nexthop, uint32_t port, uint32_t first, struct nexthop_item *items, uint32_t max);
 uint32_t nexthop_list_orphans(
 	struct nexthop *nexthop, uint32_t port, uint32_t first, struct nexthop_orphan *orphans, uint32_t max);
-
-#endif

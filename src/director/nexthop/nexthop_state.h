@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The state of the resolver, for the files of this folder. */
-#ifndef GLB_DIRECTOR_NEXTHOP_NEXTHOP_STATE_H
-#define GLB_DIRECTOR_NEXTHOP_NEXTHOP_STATE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -52,5 +51,3 @@ void nexthop_log(struct nexthop *nexthop, uint64_t now_ms);
 
 /* Logs a warning, once, if there are more IPv4 neighbours than the kernel keeps entries for. */
 void nexthop_log_room(struct nexthop *nexthop);
-
-#endif

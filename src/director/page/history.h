@@ -4,8 +4,7 @@
  * HTTP thread samples the counters and reads the history; nobody else touches it. Its size is fixed, but for the
  * backends of the table.
  */
-#ifndef GLB_DIRECTOR_PAGE_HISTORY_H
-#define GLB_DIRECTOR_PAGE_HISTORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -88,5 +87,3 @@ struct history_rate history_backend(const struct history *history, const struct 
 /* Returns the upper bound of the longest gap between two polls in the last 10 minutes, in seconds. INFINITY: more than
  * the last bound. NAN: not known. */
 double history_worst_gap(const struct history_lcore *lcore);
-
-#endif

@@ -4,8 +4,7 @@
  * the order of its columns are in page.html and tables.html. It reads what telemetry reads, and takes rates from the
  * history. reload.lock is held for the time of one piece only. The HTTP thread calls all functions.
  */
-#ifndef GLB_DIRECTOR_PAGE_PAGE_H
-#define GLB_DIRECTOR_PAGE_PAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ bool page_write_tables(struct page *page, FILE *to);
 
 /* Copies the rates of a counter. */
 struct rates page_rates(const struct page *page, const struct series *series, uint64_t total);
-
-#endif

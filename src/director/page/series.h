@@ -3,8 +3,7 @@
  * The rates of a counter in the last minutes, for sparklines: a ring of a fixed size. Pure. The owner passes the same
  * index for all series that it samples together.
  */
-#ifndef GLB_DIRECTOR_PAGE_SERIES_H
-#define GLB_DIRECTOR_PAGE_SERIES_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -54,5 +53,3 @@ static inline unsigned series_copy(const struct series *series, unsigned index, 
 	}
 	return count;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The link of a port: up or down, and its speed. The control thread asks for it, and all other threads read what it has
  * found. */
-#ifndef GLB_DIRECTOR_PORTS_LINK_H
-#define GLB_DIRECTOR_PORTS_LINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ struct link link_load(const struct port *port);
 
 /* Writes "up 10000 Mbit/s", "up" or "down". Returns buf. */
 const char *link_text(const struct link *link, char buf[LINK_TEXT_MAX]);
-
-#endif

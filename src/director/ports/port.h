@@ -4,8 +4,7 @@
  * later the thread of port_recovery sets a port up again after a reset (port_recovery.h). Any thread may read a port
  * that runs. Members marked as atomic may change meanwhile.
  */
-#ifndef GLB_DIRECTOR_PORTS_PORT_H
-#define GLB_DIRECTOR_PORTS_PORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -114,5 +113,3 @@ static inline bool port_is_running(const struct port *port)
  * for the card for ever (port_watch.h).
  */
 void port_close(struct port *port);
-
-#endif

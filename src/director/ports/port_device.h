@@ -3,8 +3,7 @@
  * The device of a port, on DPDK's bus. The kernel waits until the director releases a device that is unplugged, or that
  * an operator unbinds. The device may come back later. Thread of port_recovery, except where a comment says otherwise.
  */
-#ifndef GLB_DIRECTOR_PORTS_PORT_DEVICE_H
-#define GLB_DIRECTOR_PORTS_PORT_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ bool port_device_is_back(const struct port *port);
 
 /* Attaches the device again. It then has the same port id and name. 0, or -errno after logging why. */
 int port_device_attach(struct port *port);
-
-#endif

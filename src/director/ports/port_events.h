@@ -3,8 +3,7 @@
  * Events that drivers report about a port, or the kernel about its device. DPDK calls back in a thread of its own,
  * which only counts the event, notes that it is pending and wakes the control thread. Any thread may read the counts.
  */
-#ifndef GLB_DIRECTOR_PORTS_PORT_EVENTS_H
-#define GLB_DIRECTOR_PORTS_PORT_EVENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ uint32_t port_events_take(struct port_events *events);
 
 /* What the log says about an event. */
 const char *port_event_text(enum port_event event);
-
-#endif

@@ -3,8 +3,7 @@
  * Receive interrupts of a card on vfio-pci, for lcores that sleep. The main thread calls the functions, and the thread
  * of port_recovery after a reset.
  */
-#ifndef GLB_DIRECTOR_PORTS_PORT_INTERRUPTS_H
-#define GLB_DIRECTOR_PORTS_PORT_INTERRUPTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ bool port_interrupts_open(struct port *port);
 
 /* Notes that the driver has none, and logs that. */
 void port_interrupts_give_up(struct port *port);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The MACs of ports: filters for further ones, and changes while the director runs. */
-#ifndef GLB_DIRECTOR_PORTS_PORT_MACS_H
-#define GLB_DIRECTOR_PORTS_PORT_MACS_H
+#pragma once
 
 #include "director/director.h"
 
@@ -17,5 +16,3 @@ void port_macs_filter(const struct port *port, const struct admission *admission
  * thread, once a second.
  */
 void port_macs_follow(struct director *director);
-
-#endif

@@ -5,8 +5,7 @@
  * thread calls the functions, except where a comment says otherwise. A driver may take seconds for this, or wait for a
  * card for ever, so another thread asks the driver.
  */
-#ifndef GLB_DIRECTOR_PORTS_PORT_RECOVERY_H
-#define GLB_DIRECTOR_PORTS_PORT_RECOVERY_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -51,5 +50,3 @@ enum port_recovery_found port_recovery_step(struct director *director);
 /* The link of a port that runs is up again. Sets the port up again soon if its driver does not report each reset of the
  * card. */
 void port_recovery_link_is_back(struct director *director, uint16_t index);
-
-#endif

@@ -4,8 +4,7 @@
  * for each start of the director, and nothing prints it: whoever knows it can aim all packets at one lcore. Main thread
  * only.
  */
-#ifndef GLB_DIRECTOR_PORTS_PORT_RSS_H
-#define GLB_DIRECTOR_PORTS_PORT_RSS_H
+#pragma once
 
 #include "director/ports/port.h"
 
@@ -20,5 +19,3 @@ int port_rss_configure(const struct port *port, struct rte_eth_conf *device);
 
 /* Returns whether the port is a card whose driver has no RSS: all packets then arrive in its first receive queue. */
 bool port_rss_is_missing(const struct port *port);
-
-#endif

@@ -3,8 +3,7 @@
  * A thread that watches a card while another one waits for its driver, which may wait for ever. It logs which card does
  * not answer, and ends the process if it is to end.
  */
-#ifndef GLB_DIRECTOR_PORTS_PORT_WATCH_H
-#define GLB_DIRECTOR_PORTS_PORT_WATCH_H
+#pragma once
 
 #include <pthread.h>
 
@@ -36,5 +35,3 @@ struct port_watch {
  */
 void port_watch_begin(struct port_watch *watch, enum port_watch_kind kind, const struct port *port, int log_ms);
 void port_watch_end(struct port_watch *watch);
-
-#endif

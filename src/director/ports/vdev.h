@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arguments of --vdev, "NAME,KEY=VALUE,...", and the sockets of vhost-user that they name. Main thread, before EAL
  * starts. */
-#ifndef GLB_DIRECTOR_PORTS_VDEV_H
-#define GLB_DIRECTOR_PORTS_VDEV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,5 +14,3 @@ bool vdev_value(const char *vdev, const char *key, char *value, size_t size);
  * Returns 0; or -errno after logging why the device cannot listen there.
  */
 int vdev_claim_socket(const char *vdev);
-
-#endif

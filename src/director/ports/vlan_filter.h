@@ -3,8 +3,7 @@
  * The VLAN filter of a card. A VF, and virtio-net, receive tagged frames only of the VLANs that their driver has asked
  * for. The main thread calls the functions, and the control thread after a reset.
  */
-#ifndef GLB_DIRECTOR_PORTS_VLAN_FILTER_H
-#define GLB_DIRECTOR_PORTS_VLAN_FILTER_H
+#pragma once
 
 #include "director/ports/port.h"
 
@@ -13,5 +12,3 @@ uint64_t vlan_filter_offload(const struct port *port, const struct admission *ad
 
 /* Asks a port that runs for the VLANs of accept_vlans. Logs a warning for those that it cannot have. */
 void vlan_filter_open(const struct port *port, const struct admission *admission);
-
-#endif

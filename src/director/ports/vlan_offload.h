@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* VLAN tags that a kernel interface takes out before the director sees a frame. Main thread. */
-#ifndef GLB_DIRECTOR_PORTS_VLAN_OFFLOAD_H
-#define GLB_DIRECTOR_PORTS_VLAN_OFFLOAD_H
+#pragma once
 
 #include "director/ports/port.h"
 
@@ -11,5 +10,3 @@
  * it back.
  */
 void vlan_offload_disable(const struct port *port);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The director's commands of DPDK telemetry (docs/reference/telemetry.md). They run in threads of DPDK. */
-#ifndef GLB_DIRECTOR_TELEMETRY_TELEMETRY_H
-#define GLB_DIRECTOR_TELEMETRY_TELEMETRY_H
+#pragma once
 
 #include "director/control/control.h"
 #include "director/director.h"
@@ -11,5 +10,3 @@ int telemetry_open(struct director *director, struct control *control);
 
 /* Waits for the commands that run. From then on all commands fail. */
 void telemetry_close(void);
-
-#endif

@@ -4,8 +4,7 @@
  * and returns 0, or returns -errno, and there is no reply. parameters: the text after the first comma of the request;
  * NULL: there is none. Commands run in telemetry threads of DPDK.
  */
-#ifndef GLB_DIRECTOR_TELEMETRY_TELEMETRY_COMMANDS_H
-#define GLB_DIRECTOR_TELEMETRY_TELEMETRY_COMMANDS_H
+#pragma once
 
 #include "director/director.h"
 
@@ -25,5 +24,3 @@ bool telemetry_packet_next_hops(
 	const struct director *director, uint32_t backend, uint16_t source_port, struct rte_tel_data *data);
 
 int telemetry_lookup(struct director *director, const char *parameters, struct rte_tel_data *data);
-
-#endif

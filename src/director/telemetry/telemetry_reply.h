@@ -3,8 +3,7 @@
  * Helpers for the replies of telemetry commands: what DPDK's functions lack, or what DPDK 22.11 gets wrong. A part of a
  * reply may be NULL, because there is no memory for it: then it is left out.
  */
-#ifndef GLB_DIRECTOR_TELEMETRY_TELEMETRY_REPLY_H
-#define GLB_DIRECTOR_TELEMETRY_TELEMETRY_REPLY_H
+#pragma once
 
 #include "director/dpdk_compat.h"
 #include "program/facts.h"
@@ -38,5 +37,3 @@ void telemetry_reply_hex(struct rte_tel_data *data, const char *key, uint64_t nu
 
 /* Adds the numbers of *from that have a key. */
 void telemetry_reply_facts(struct rte_tel_data *data, const struct fact *facts, const void *from);
-
-#endif

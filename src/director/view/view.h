@@ -4,8 +4,7 @@
  * the state only through these functions, and render the same facts. Any thread may call all functions, and owns the
  * copies. Names in them are borrowed from the director.
  */
-#ifndef GLB_DIRECTOR_VIEW_VIEW_H
-#define GLB_DIRECTOR_VIEW_VIEW_H
+#pragma once
 
 #include <rte_ethdev.h>
 
@@ -162,5 +161,3 @@ void view_add_queues(struct view *view, struct director *director, uint16_t inde
 /* queues: also read `queues`. NULL: out of memory. */
 struct view *view_take(struct director *director, bool queues);
 void view_free(struct view *view);
-
-#endif

@@ -3,8 +3,7 @@
  * The target of a check, and the results of its probes (probe.h). The code of the checks does not use tables, schedules
  * or verdicts.
  */
-#ifndef GLB_HEALTHCHECK_CHECKS_CHECK_H
-#define GLB_HEALTHCHECK_CHECKS_CHECK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -70,5 +69,3 @@ struct check_env {
 };
 
 const char *check_result_name(enum check_result result);
-
-#endif

@@ -4,8 +4,7 @@
  * pass, 2 fails, 3 is no result. The event loop's thread never waits for the program or its file: the child process
  * opens it. A program that cannot be killed is left alone. Its check does not run again before the program ends.
  */
-#ifndef GLB_HEALTHCHECK_CHECKS_CHECK_COMMAND_H
-#define GLB_HEALTHCHECK_CHECKS_CHECK_COMMAND_H
+#pragma once
 
 #include <ev.h>
 
@@ -23,5 +22,3 @@ struct commands *check_command_open(struct ev_loop *loop, struct faults *faults)
 
 /* No command probe may be running. Kills the programs that are left. */
 void check_command_close(struct commands *commands);
-
-#endif

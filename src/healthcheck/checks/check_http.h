@@ -5,8 +5,7 @@
  * the request and its expected reply, http_tls.c and http_trust.c the verification of certificates, http_identity.c our
  * own, http_worker.c the threads in which libcurl runs. The functions are for the thread of the event loop.
  */
-#ifndef GLB_HEALTHCHECK_CHECKS_CHECK_HTTP_H
-#define GLB_HEALTHCHECK_CHECKS_CHECK_HTTP_H
+#pragma once
 
 #include <ev.h>
 
@@ -28,5 +27,3 @@ void check_http_reload_certificates(struct http *http);
 
 /* Returns the trust that https probes have used so far. `http` may be NULL. */
 const struct http_trust *check_http_trust_list(const struct http *http);
-
-#endif

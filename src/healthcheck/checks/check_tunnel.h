@@ -4,8 +4,7 @@
  * straight to this host, outside the tunnel. All probes share one UDP socket and one raw ICMP socket per address
  * family. A reply belongs to a probe only if its identifier, sequence number, payload and source address match.
  */
-#ifndef GLB_HEALTHCHECK_CHECKS_CHECK_TUNNEL_H
-#define GLB_HEALTHCHECK_CHECKS_CHECK_TUNNEL_H
+#pragma once
 
 #include <ev.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ struct tunnel *check_tunnel_open(struct ev_loop *loop, const struct conf *conf, 
 void check_tunnel_close(struct tunnel *tunnel);
 
 const struct tunnel_counters *check_tunnel_counters(const struct tunnel *tunnel);
-
-#endif

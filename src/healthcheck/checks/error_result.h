@@ -4,8 +4,7 @@
  * error is a failure of the proxy, because a sick proxy must not stay in service. docs/reference/healthcheck.md has the
  * same lists. Pure.
  */
-#ifndef GLB_HEALTHCHECK_CHECKS_ERROR_RESULT_H
-#define GLB_HEALTHCHECK_CHECKS_ERROR_RESULT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ enum check_result error_result_errno(int error);
  * decides, so no error is local. Codes that are newer than this program are failures of the proxy, too.
  */
 enum check_result error_result_curl(int code, bool ready);
-
-#endif

@@ -4,8 +4,7 @@
  * the packets, never blocks, and ends the probe with exactly one probe_end(). Everything runs in the event loop's
  * thread.
  */
-#ifndef GLB_HEALTHCHECK_CHECKS_PROBE_H
-#define GLB_HEALTHCHECK_CHECKS_PROBE_H
+#pragma once
 
 #include <ev.h>
 #include <stdbool.h>
@@ -68,5 +67,3 @@ void probe_end(struct probe *probe, enum check_result result, const char *format
 
 /* For methods: ends the probe with an error of a socket call. The result and the reason follow from the errno. */
 void probe_end_errno(struct probe *probe, int error);
-
-#endif

@@ -3,8 +3,7 @@
  * Measures for how long the daemon could not serve its sockets: one iteration of the event loop took long, or the
  * process was stopped. A probe that is late for this reason is not the proxy's fault. One thread.
  */
-#ifndef GLB_HEALTHCHECK_CHECKS_PULSE_H
-#define GLB_HEALTHCHECK_CHECKS_PULSE_H
+#pragma once
 
 #include <ev.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ struct pulse {
 void pulse_open(struct pulse *pulse, struct ev_loop *loop);
 /* It may have been closed, or never opened if it is zero. */
 void pulse_close(struct pulse *pulse);
-
-#endif

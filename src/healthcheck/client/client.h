@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `glb-healthcheck status` and `reload`: ask a running daemon for /status, and print what matters. One
  * thread; blocks. */
-#ifndef GLB_HEALTHCHECK_CLIENT_CLIENT_H
-#define GLB_HEALTHCHECK_CLIENT_CLIENT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -25,5 +24,3 @@ int client_run(const struct conf *conf, bool as_json);
 /* Sends SIGHUP to the daemon that writes dst of `conf`, and waits until it has read src. Returns the exit code, after
  * an error message if it has refused src. */
 int client_reload(const struct conf *conf);
-
-#endif

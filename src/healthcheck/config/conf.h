@@ -3,8 +3,7 @@
  * healthcheck.conf as a struct (libconfig syntax; glb-healthcheck.conf(5) describes the keys). It is read once. Plain
  * data; nothing changes it after conf_read_healthcheck().
  */
-#ifndef GLB_HEALTHCHECK_CONFIG_CONF_H
-#define GLB_HEALTHCHECK_CONFIG_CONF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,5 +68,3 @@ const struct netaddr *conf_source(const struct conf *conf, uint8_t family);
 
 /* Overwrites the http settings that the file sets for all tables, then those for this table. *settings borrows them. */
 void conf_http_of(const struct conf *conf, const char *table, struct http_settings *settings);
-
-#endif

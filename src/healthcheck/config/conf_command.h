@@ -3,8 +3,7 @@
  * The commands of healthcheck.conf, which tables name in their checks. A table cannot bring its own command, so that
  * whoever writes tables cannot run programs on this host. Read-only after it was read.
  */
-#ifndef GLB_HEALTHCHECK_CONFIG_CONF_COMMAND_H
-#define GLB_HEALTHCHECK_CONFIG_CONF_COMMAND_H
+#pragma once
 
 #include <stddef.h>
 
@@ -33,5 +32,3 @@ void conf_commands_read(
 const struct conf_command *conf_commands_find(const struct conf_commands *commands, const char *name);
 
 void conf_commands_free(struct conf_commands *commands);
-
-#endif

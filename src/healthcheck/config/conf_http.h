@@ -3,8 +3,7 @@
  * The reader of the `http` groups in healthcheck.conf, and the settings that an http check uses, after healthcheck.conf
  * and the table were combined. Checks with equal settings share one struct conf_http. Not thread-safe.
  */
-#ifndef GLB_HEALTHCHECK_CONFIG_CONF_HTTP_H
-#define GLB_HEALTHCHECK_CONFIG_CONF_HTTP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -57,5 +56,3 @@ struct conf_http *conf_http_make(char *text);
 /* Adds and removes a user. After the last one, the struct is freed. `http` may be NULL. */
 struct conf_http *conf_http_get(struct conf_http *http);
 void conf_http_put(struct conf_http *http);
-
-#endif

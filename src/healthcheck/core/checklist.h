@@ -3,8 +3,7 @@
  * The checks that a forwarding table configures, and the backends that depend on each check. A check that several
  * tables configure in the same way is in the list once. A new list adopts checks and verdicts of the old one.
  */
-#ifndef GLB_HEALTHCHECK_CORE_CHECKLIST_H
-#define GLB_HEALTHCHECK_CORE_CHECKLIST_H
+#pragma once
 
 #include <jansson.h>
 
@@ -118,5 +117,3 @@ void checklist_end_holds(struct checklist *list);
  */
 json_t *checklist_save(const struct checklist *list);
 void checklist_restore(struct checklist *list, const json_t *verdicts);
-
-#endif

@@ -6,8 +6,7 @@
  * Every entry is due once in interval_ms and keeps its phase, so that starts stay spread. A missed start is skipped. At
  * most max_running entries run at once. The others wait in the order of their due times.
  */
-#ifndef GLB_HEALTHCHECK_CORE_SCHEDULER_H
-#define GLB_HEALTHCHECK_CORE_SCHEDULER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ static inline uint64_t scheduler_offset(size_t i, size_t n, unsigned span_ms)
 {
 	return n ? (uint64_t)span_ms * i / n : 0;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * pieces, so that a page about 65 000 backends delays no check. docs/reference/healthcheck.md describes the pages. One
  * thread.
  */
-#ifndef GLB_HEALTHCHECK_HTTP_PAGE_H
-#define GLB_HEALTHCHECK_HTTP_PAGE_H
+#pragma once
 
 #include "healthcheck/monitor/monitor.h"
 #include "program/http/http_server.h"
@@ -43,5 +42,3 @@ extern page_part *const page_metrics[], *const page_status[], *const page_overvi
 
 /* All pages. The context of the server is a struct monitor. */
 extern const struct http_route page_routes[];
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Serves the pages of page.h over HTTP in the daemon's event loop. */
-#ifndef GLB_HEALTHCHECK_HTTP_SERVER_H
-#define GLB_HEALTHCHECK_HTTP_SERVER_H
+#pragma once
 
 #include "healthcheck/monitor/monitor.h"
 
@@ -21,5 +20,3 @@ struct server {
  */
 int server_open(struct server *server, struct monitor *monitor, struct faults *faults);
 void server_close(struct server *server);
-
-#endif

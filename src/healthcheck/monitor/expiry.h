@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Warns in the log before a certificate that an https check has seen expires. One thread. */
-#ifndef GLB_HEALTHCHECK_MONITOR_EXPIRY_H
-#define GLB_HEALTHCHECK_MONITOR_EXPIRY_H
+#pragma once
 
 #include "healthcheck/core/checklist.h"
 
@@ -11,5 +10,3 @@
 /* Logs a warning, at most once a day for each check, if the certificate expires within EXPIRY_WARNING_S. `now_s` is
  * Unix time. */
 void expiry_warn(struct check *check, int64_t now_s);
-
-#endif

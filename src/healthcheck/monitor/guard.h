@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Keeps a new src from emptying the service by accident (table/table_guard.h). It does not know which tables have
  * traffic. One thread. */
-#ifndef GLB_HEALTHCHECK_MONITOR_GUARD_H
-#define GLB_HEALTHCHECK_MONITOR_GUARD_H
+#pragma once
 
 #include "healthcheck/config/conf.h"
 #include "table/table_guard.h"
@@ -17,5 +16,3 @@ bool guard_allows(const struct table_set *old, const struct table_set *new, cons
 /* Reads dst, with which the first src is compared. The set is empty if there is no dst, or, with a warning in the log,
  * if it cannot be used. */
 void guard_read_dst(const struct conf *conf, struct table_set *set);
-
-#endif

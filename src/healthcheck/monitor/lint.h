@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds settings in src and healthcheck.conf that are valid alone, but probably a mistake together. */
-#ifndef GLB_HEALTHCHECK_MONITOR_LINT_H
-#define GLB_HEALTHCHECK_MONITOR_LINT_H
+#pragma once
 
 #include "healthcheck/config/conf.h"
 #include "table/file/table_document.h"
 
 /* Adds a warning to `faults` for each one. */
 void lint_src(const struct table_document *document, const struct conf *conf, struct faults *faults);
-
-#endif

@@ -3,8 +3,7 @@
  * The core of the daemon: reads src, starts the checks when the scheduler says so, passes their results to the dampers,
  * and requests a write from the publisher when a verdict changes. Everything runs in the event loop's thread.
  */
-#ifndef GLB_HEALTHCHECK_MONITOR_MONITOR_H
-#define GLB_HEALTHCHECK_MONITOR_MONITOR_H
+#pragma once
 
 #include "healthcheck/core/checklist.h"
 #include "healthcheck/publish/publish.h"
@@ -84,5 +83,3 @@ void monitor_look(struct monitor *monitor);
 
 /* The numbers of struct monitor, for /status and /metrics: those that monitor_look() finds in lists, and all others. */
 extern const struct fact monitor_list_facts[], monitor_facts[];
-
-#endif

@@ -3,8 +3,7 @@
  * Asks a running director which table it uses. Blocks for a few seconds at most, so only the child of the reload hook
  * calls it.
  */
-#ifndef GLB_HEALTHCHECK_PUBLISH_DIRECTOR_H
-#define GLB_HEALTHCHECK_PUBLISH_DIRECTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ int director_run(const char *const argv[]);
  * one asks the process by DPDK's telemetry. */
 bool director_of_unit(const char *unit, struct director_table *table);
 bool director_of_process(pid_t pid, struct director_table *table);
-
-#endif

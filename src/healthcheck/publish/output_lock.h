@@ -3,8 +3,7 @@
  * Keeps a second glb-healthcheck from writing the same files: each output has a lock file FILE.lock, which the kernel
  * unlocks when the process ends, however it ends. The lock files stay. One thread.
  */
-#ifndef GLB_HEALTHCHECK_PUBLISH_OUTPUT_LOCK_H
-#define GLB_HEALTHCHECK_PUBLISH_OUTPUT_LOCK_H
+#pragma once
 
 #include "healthcheck/config/conf.h"
 
@@ -14,5 +13,3 @@
  * not stop the checks.
  */
 int output_lock(const struct conf *conf, struct faults *faults);
-
-#endif

@@ -5,8 +5,7 @@
  * leaves the old dst in place and is retried with backoff. If another program changes or removes dst or the binary
  * table, both are made again. Everything runs in the event loop's thread.
  */
-#ifndef GLB_HEALTHCHECK_PUBLISH_PUBLISH_H
-#define GLB_HEALTHCHECK_PUBLISH_PUBLISH_H
+#pragma once
 
 #include "healthcheck/core/checklist.h"
 #include "healthcheck/publish/reload_hook.h"
@@ -66,5 +65,3 @@ void publisher_retry(struct publisher *publisher);
  * than results. The reload hook runs even if dst does not change.
  */
 void publisher_new_list(struct publisher *publisher, uint64_t first_results_ms);
-
-#endif

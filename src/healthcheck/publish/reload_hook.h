@@ -5,8 +5,7 @@
  * limit per run. A hook that fails is retried with backoff until it succeeds. A child that does not even end when it is
  * killed is left alone, so that later tables still reach the director.
  */
-#ifndef GLB_HEALTHCHECK_PUBLISH_RELOAD_HOOK_H
-#define GLB_HEALTHCHECK_PUBLISH_RELOAD_HOOK_H
+#pragma once
 
 #include <ev.h>
 #include <stdbool.h>
@@ -91,5 +90,3 @@ const char *reload_hook_state_name(enum reload_hook_state state);
 const char *reload_hook_director_name(enum reload_hook_director director);
 /* A sentence for people, for what reload_hook_director_name() returns; "": none. */
 const char *reload_hook_director_text(const char *name);
-
-#endif

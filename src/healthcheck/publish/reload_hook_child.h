@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The child process of the reload hook. */
-#ifndef GLB_HEALTHCHECK_PUBLISH_RELOAD_HOOK_CHILD_H
-#define GLB_HEALTHCHECK_PUBLISH_RELOAD_HOOK_CHILD_H
+#pragma once
 
 #include "healthcheck/config/conf.h"
 
@@ -18,5 +17,3 @@ enum {
  * that was built. Writes errors to stderr. Ends the process. data: a struct conf.
  */
 void reload_hook_child_run(const void *data);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Keeps verdicts in a JSON file, by the names of the checks, so that a restart changes none of them. */
-#ifndef GLB_HEALTHCHECK_PUBLISH_STATE_FILE_H
-#define GLB_HEALTHCHECK_PUBLISH_STATE_FILE_H
+#pragma once
 
 #include "healthcheck/core/checklist.h"
 
@@ -13,5 +12,3 @@ void state_file_read(const char *path, struct checklist *list, struct faults *fa
 
 /* Logs a warning on failure, rate-limited. */
 void state_file_save(const char *path, const struct checklist *list);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Turns the verdicts of the checks into the member `healthy` of each backend. */
-#ifndef GLB_HEALTHCHECK_PUBLISH_VERDICTS_H
-#define GLB_HEALTHCHECK_PUBLISH_VERDICTS_H
+#pragma once
 
 #include "healthcheck/core/checklist.h"
 #include "program/facts.h"
@@ -24,5 +23,3 @@ extern const struct fact verdicts_facts[];
  * healthy, except for those without checks.
  */
 void verdicts_apply(struct checklist *list, unsigned panic_threshold, struct verdicts verdicts[TABLE_MAX_TABLES]);
-
-#endif

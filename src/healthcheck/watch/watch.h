@@ -5,8 +5,7 @@
  * rights that change. It also looks at the file every few seconds, for changes that inotify does not report: on another
  * host, in a folder further up. Changes that follow each other quickly lead to one call.
  */
-#ifndef GLB_HEALTHCHECK_WATCH_WATCH_H
-#define GLB_HEALTHCHECK_WATCH_WATCH_H
+#pragma once
 
 #include <ev.h>
 #include <stdbool.h>
@@ -42,5 +41,3 @@ struct watch {
  * this call, because the file may have changed since it was read. */
 int watch_open(struct watch *watch, struct ev_loop *loop, const char *path, void (*changed)(void *data), void *data);
 void watch_close(struct watch *watch);
-
-#endif

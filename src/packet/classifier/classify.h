@@ -9,8 +9,7 @@
  * prefix and its ancestors. It probes a hash table once for each distinct prefix length of the family. Memory is linear
  * in the number of binds.
  */
-#ifndef GLB_PACKET_CLASSIFY_H
-#define GLB_PACKET_CLASSIFY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,5 +86,3 @@ static inline uint32_t classify_bind(int found)
 {
 	return (uint32_t)found % CLASSIFY_BINDS;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * key selects a bucket, and the bucket has a multiplier that sends all of its keys to different free slots ("hash,
  * displace"). A hash is built once and read-only afterwards.
  */
-#ifndef GLB_PACKET_PERFECT_H
-#define GLB_PACKET_PERFECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ static inline uint32_t perfect_slot(const struct perfect *perfect, uint32_t key)
  */
 bool perfect_build(struct perfect *perfect, const uint32_t *keys, uint32_t count);
 void perfect_free(struct perfect *perfect);
-
-#endif

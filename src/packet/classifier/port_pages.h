@@ -3,8 +3,7 @@
  * Makes the port maps and pages of a struct portmap. Equal maps and equal pages are stored once. Only portmap_build()
  * uses it, in one thread.
  */
-#ifndef GLB_PACKET_PORT_PAGES_H
-#define GLB_PACKET_PORT_PAGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ bool port_pages_misfit(const struct port_pages *store, uint16_t map);
 
 /* The bytes that maps and pages take. */
 size_t port_pages_memory(const struct port_pages *store);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Addresses here are integers that were loaded little-endian from bytes in network order.
  */
-#ifndef GLB_PACKET_PORTMAP_H
-#define GLB_PACKET_PORTMAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -117,5 +116,3 @@ int portmap_find(
 
 /* Returns the longest prefix that covers the destination: its index in the classifier, or CLASSIFY_NO_PREFIX. */
 uint32_t portmap_prefix(const struct portmap *portmap, uint8_t family, const uint8_t *destination);
-
-#endif

@@ -3,8 +3,7 @@
  * Too-big replies: ICMP "fragmentation needed" (RFC 1191) and ICMPv6 "packet too big" (RFC 4443), and which packets get
  * one. Pure, thread-safe.
  */
-#ifndef GLB_PACKET_ICMP_TOO_BIG_H
-#define GLB_PACKET_ICMP_TOO_BIG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ enum too_big_refusal too_big_check(const uint8_t *frame, const struct flow *flow
  */
 uint8_t *too_big_write(uint8_t *ip, uint32_t readable, uint8_t family, const struct encapsulate_outer *outer,
 	uint32_t mtu, uint32_t *size);
-
-#endif

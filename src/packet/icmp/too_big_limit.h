@@ -4,8 +4,7 @@
  * in IPv4, /56 in IPv6) has a token bucket, so that one sender does not use up the replies of the others. All prefixes
  * share a total. One thread uses a limit. Pure: callers pass the time.
  */
-#ifndef GLB_PACKET_ICMP_TOO_BIG_LIMIT_H
-#define GLB_PACKET_ICMP_TOO_BIG_LIMIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ static inline void too_big_limit_tick(struct too_big_limit *limit, uint64_t now,
 
 /* Returns whether a reply to this source (4 or 16 bytes by family) may be sent now, and counts it. */
 bool too_big_limit_take(struct too_big_limit *limit, uint8_t family, const uint8_t *source);
-
-#endif

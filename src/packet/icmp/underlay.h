@@ -4,8 +4,7 @@
  * directors and proxies, has a smaller MTU than outbound_mtu says. Anybody can forge this message, so it changes
  * nothing but what the director reports. Pure, thread-safe.
  */
-#ifndef GLB_PACKET_ICMP_UNDERLAY_H
-#define GLB_PACKET_ICMP_UNDERLAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct underlay_note {
  * steering_config.
  */
 bool underlay_parse(struct span packet, uint32_t own_address, uint16_t outbound_mtu, struct underlay_note *note);
-
-#endif

@@ -8,8 +8,7 @@
  * general path parses packets that are not eligible, and they come back for the stages after the hash or after the
  * lookup of the table. lanes.c is compiled once for each ISA. Pure.
  */
-#ifndef GLB_PACKET_LANES_LANES_H
-#define GLB_PACKET_LANES_LANES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ lanes_fn lanes_plain, lanes_avx2, lanes_avx512;
 
 /* Call only the variants that isa_usable() accepts. */
 extern lanes_fn *const lanes_by_isa[ISA_COUNT];
-
-#endif

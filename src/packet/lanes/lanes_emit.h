@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The last stages of the fast path: compute lengths and checksums, write headers. Only lanes.c includes this file. */
-#ifndef GLB_PACKET_LANES_LANES_EMIT_H
-#define GLB_PACKET_LANES_LANES_EMIT_H
+#pragma once
 
 #include "gue/gue_wire.h"
 #include "packet/lanes/lanes.h"
@@ -291,5 +290,3 @@ INLINE void emit_odd(const struct lanes_job *job, const struct lanes *lanes, con
 			write_frame(job, flow->family == NETADDR_V6, flow->ip_offset, block, i, burst, lane);
 	}
 }
-
-#endif

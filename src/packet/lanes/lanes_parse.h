@@ -2,8 +2,7 @@
 /*
  * The first stages of the fast path: load the headers, and find the eligible packets. Only lanes.c includes this file.
  */
-#ifndef GLB_PACKET_LANES_LANES_PARSE_H
-#define GLB_PACKET_LANES_LANES_PARSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -485,5 +484,3 @@ INLINE uint64_t find_odd(uint32_t count, const struct block blocks[BURST_MAX / B
 	}
 	return odd & UINT64_MAX >> (64 - count);
 }
-
-#endif

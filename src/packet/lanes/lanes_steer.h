@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The middle stages of the fast path: find the table, hash, find the hops. Only lanes.c includes this file. */
-#ifndef GLB_PACKET_LANES_LANES_STEER_H
-#define GLB_PACKET_LANES_LANES_STEER_H
+#pragma once
 
 #include "packet/lanes/lanes_parse.h"
 #include "packet/routes.h"
@@ -495,5 +494,3 @@ INLINE void find_alternative_hops(const struct routes *routes, struct block *blo
 		block->hop_count[i] += 0u + adds_third + adds_fourth;
 	}
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Vector operations for lanes.c: loads by index, and interleaving. Each function also has a version in plain C. Only
  * lanes.c includes this file.
  */
-#ifndef GLB_PACKET_LANES_LANES_VECTOR_H
-#define GLB_PACKET_LANES_LANES_VECTOR_H
+#pragma once
 
 #include "common/byteorder.h"
 #include "common/siphash_lanes.h"
@@ -191,7 +190,5 @@ INLINE void interleave(const uint32_t a[BLOCK], const uint32_t b[BLOCK], const u
 	}
 #endif
 }
-
-#endif
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lists of CPUs as the kernel and EAL write them, such as "0-3,8". Pure, thread-safe. */
-#ifndef GLB_PROGRAM_HOST_CPU_LIST_H
-#define GLB_PROGRAM_HOST_CPU_LIST_H
+#pragma once
 
 #include <sched.h>
 #include <stdbool.h>
@@ -20,5 +19,3 @@ const char *cpu_list_text(const cpu_set_t *cpus, char buf[CPU_LIST_TEXT_MAX]);
 
 /* Returns the CPUs of `cpus` that `others` does not have. */
 cpu_set_t cpu_list_without(const cpu_set_t *cpus, const cpu_set_t *others);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Questions to the kernel about one network interface of this namespace, each over a socket of its own. Any thread. */
-#ifndef GLB_PROGRAM_HOST_DEVICE_H
-#define GLB_PROGRAM_HOST_DEVICE_H
+#pragma once
 
 #include <net/if.h>
 
@@ -10,5 +9,3 @@ int device_ask(unsigned long request, struct ifreq *interface);
 
 /* command: a struct of <linux/ethtool.h>, which gets the reply. Returns 0, or -1 with errno. */
 int device_ethtool(const char *name, void *command);
-
-#endif

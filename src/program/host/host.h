@@ -3,8 +3,7 @@
  * Reads files of the host below a root folder: "" for this host, or the folder of an image or of a copy. Never writes.
  * One thread, because host_path() has static memory.
  */
-#ifndef GLB_PROGRAM_HOST_HOST_H
-#define GLB_PROGRAM_HOST_HOST_H
+#pragma once
 
 #include <sched.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ bool host_first(const char *folder, char name[HOST_ENTRY_MAX]);
 
 /* Calls `each` with the name of every entry of the folder, in the order of their names. */
 void host_each(const char *folder, void (*each)(void *context, const char *name), void *context);
-
-#endif

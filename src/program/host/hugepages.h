@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hugepages of a host, of all sizes together. One thread, like host.h. */
-#ifndef GLB_PROGRAM_HOST_HUGEPAGES_H
-#define GLB_PROGRAM_HOST_HUGEPAGES_H
+#pragma once
 
 #include "program/findings.h"
 #include "program/host/host.h"
@@ -17,5 +16,3 @@ struct hugepages {
 
 /* folder: HUGEPAGES_FOLDER, or that of a NUMA node. */
 struct hugepages hugepages_count(const struct host *host, const char *folder);
-
-#endif

@@ -3,8 +3,7 @@
  * Interfaces of the kernel: those of this network namespace, asked from the kernel, because /sys may show another
  * namespace; or those in /sys of a copy. One thread.
  */
-#ifndef GLB_PROGRAM_HOST_INTERFACE_H
-#define GLB_PROGRAM_HOST_INTERFACE_H
+#pragma once
 
 #include "program/host/host.h"
 
@@ -23,5 +22,3 @@ struct interface_merging {
 };
 
 struct interface_merging interface_merges(const char *name);
-
-#endif

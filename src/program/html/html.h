@@ -4,8 +4,7 @@
  * functions, see compile.py. `<data value="...">` has the exact number, so that a script finds the same as in the
  * metrics. Any thread.
  */
-#ifndef GLB_PROGRAM_HTML_HTML_H
-#define GLB_PROGRAM_HTML_HTML_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ void html_end(FILE *to, const char *program);
 
 /* Value of the header Content-Security-Policy of every page. */
 extern const char html_policy[];
-
-#endif

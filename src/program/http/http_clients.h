@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The clients that are connected to an HTTP server, and which of them must go if there are too many. One thread. */
-#ifndef GLB_PROGRAM_HTTP_HTTP_CLIENTS_H
-#define GLB_PROGRAM_HTTP_HTTP_CLIENTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ struct http_client *http_clients_add(struct http_clients *clients, int fd);
 
 /* Frees the client. NULL: does nothing. */
 void http_clients_remove(struct http_clients *clients, struct http_client *client);
-
-#endif

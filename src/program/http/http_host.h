@@ -4,8 +4,7 @@
  * 127.0.0.1 (DNS rebinding) and then read, through the browser of an operator, what only this machine may read. Such a
  * request has the name of the web site in the header Host. Pure, thread-safe.
  */
-#ifndef GLB_PROGRAM_HTTP_HTTP_HOST_H
-#define GLB_PROGRAM_HTTP_HTTP_HOST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ bool http_host_is_loopback(const struct netaddr *address);
  * port. NULL, no header, is allowed: every browser sends one.
  */
 bool http_host_is_local(const char *host);
-
-#endif

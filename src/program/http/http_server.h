@@ -6,8 +6,7 @@
  * caller. If too many clients are connected, those that wait the longest for nothing are disconnected. On a loopback
  * address it refuses requests for other hosts, see http_host.h. One thread for each server.
  */
-#ifndef GLB_PROGRAM_HTTP_HTTP_SERVER_H
-#define GLB_PROGRAM_HTTP_HTTP_SERVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ int http_server_run(struct http_server *server);
 
 /* Disconnects all clients. NULL: does nothing. */
 void http_server_close(struct http_server *server);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests to the kernel by netlink. Each blocks for microseconds, a dump for milliseconds, and a second at most if the
  * kernel does not reply. One thread for each struct netlink. */
-#ifndef GLB_PROGRAM_NETLINK_NETLINK_H
-#define GLB_PROGRAM_NETLINK_NETLINK_H
+#pragma once
 
 #include <libmnl/libmnl.h>
 
@@ -32,5 +31,3 @@ int netlink_get(struct netlink *netlink, struct nlmsghdr *message);
  * that was changed by another process is repeated, so `each` can see an object twice. Returns 0 or -errno.
  */
 int netlink_dump(int bus, struct nlmsghdr *message, mnl_cb_t each, void *data);
-
-#endif

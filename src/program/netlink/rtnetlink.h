@@ -3,8 +3,7 @@
  * Reads messages of rtnetlink: routes, nexthop objects, neighbour entries and links. Every length is checked, so a
  * message may be any bytes whose size is nlmsg_len. Pure, thread-safe. Addresses in network order.
  */
-#ifndef GLB_PROGRAM_NETLINK_RTNETLINK_H
-#define GLB_PROGRAM_NETLINK_RTNETLINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ bool rtnetlink_read_nexthop(const struct nlmsghdr *message, struct nexthop_objec
 /* Also of RTM_DELNEIGH. */
 bool rtnetlink_read_neighbour(const struct nlmsghdr *message, struct neighbour_entry *result);
 bool rtnetlink_read_link(const struct nlmsghdr *message, struct net_link *result);
-
-#endif

@@ -4,8 +4,7 @@
  * metrics and histograms are left out. A server that is down, or has no address, costs nothing but a line in the log:
  * no function waits. One thread.
  */
-#ifndef GLB_PROGRAM_STATSD_STATSD_H
-#define GLB_PROGRAM_STATSD_STATSD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void statsd_take(void *statsd, const struct openmetrics *family, const struct op
 void statsd_end(struct statsd *statsd, bool complete, uint64_t now_ms);
 
 void statsd_close(struct statsd *statsd);
-
-#endif

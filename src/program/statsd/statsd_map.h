@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Remembers a number for each of many keys. The keys are hashes, so two texts with one hash are the same.
  * One thread. */
-#ifndef GLB_PROGRAM_STATSD_STATSD_MAP_H
-#define GLB_PROGRAM_STATSD_STATSD_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ bool statsd_map_set(struct statsd_map *map, uint64_t key, double value);
 double statsd_map_get(const struct statsd_map *map, uint64_t key, bool *found);
 
 void statsd_map_free(struct statsd_map *map);
-
-#endif

@@ -6,8 +6,7 @@
  * A look-up in `lists` takes 20 to 60 ns. So each CPU remembers in `recent` which addresses it found. It remembers no
  * address that is not in a list, so strangers cannot displace what it remembers.
  */
-#ifndef GLB_REDIRECT_ALLOW_BPF_H
-#define GLB_REDIRECT_ALLOW_BPF_H
+#pragma once
 
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -161,5 +160,3 @@ static __always_inline bool allow_destination(const struct cursor *inner, bool i
 	}
 	return list_has_often(list, words);
 }
-
-#endif

@@ -13,8 +13,7 @@
  *
  * The helper bpf_csum_level came with Linux 5.8, bpf_xdp_adjust_meta with 4.15.
  */
-#ifndef GLB_REDIRECT_CHECKSUM_BPF_H
-#define GLB_REDIRECT_CHECKSUM_BPF_H
+#pragma once
 
 #include <linux/in.h>
 #include <linux/udp.h>
@@ -212,5 +211,3 @@ static __always_inline void checksum_reset(struct __sk_buff *packet)
 	if (bpf_skb_load_bytes(packet, 0, &byte, sizeof(byte)) == 0)
 		bpf_skb_store_bytes(packet, 0, &byte, sizeof(byte), BPF_F_RECOMPUTE_CSUM);
 }
-
-#endif

@@ -7,8 +7,7 @@
  * with 4.20. bpf_sk_lookup_tcp does not find sockets in SYN_RECV and TIME_WAIT, so it is not used.
  * The helpers bpf_skc_to_tcp_timewait_sock and bpf_skc_to_tcp_request_sock came with 5.10, and need the kernel's BTF.
  */
-#ifndef GLB_REDIRECT_DECIDE_BPF_H
-#define GLB_REDIRECT_DECIDE_BPF_H
+#pragma once
 
 #include <linux/tcp.h>
 #include <linux/udp.h>
@@ -249,5 +248,3 @@ __noinline int decide_ipv6(struct xdp_md *context, __u32 at, __u32 end)
 
 	return decide_packet(context, &cursor, true);
 }
-
-#endif

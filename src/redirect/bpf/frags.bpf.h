@@ -7,8 +7,7 @@
  * The helpers bpf_xdp_get_buff_len and bpf_xdp_load_bytes came with Linux 5.18. Before, settings.frags is 0, and the
  * verifier removes their calls with the other dead code.
  */
-#ifndef GLB_REDIRECT_FRAGS_BPF_H
-#define GLB_REDIRECT_FRAGS_BPF_H
+#pragma once
 
 #include "bpf/cursor.bpf.h"
 #include "redirect/bpf/decide.bpf.h"
@@ -47,5 +46,3 @@ static __always_inline bool is_split_gue(struct xdp_md *context)
 	       outer.ip.protocol == IPPROTO_UDP && !(outer.ip.frag_off & bpf_htons(OUTER_FRAGMENT)) &&
 	       outer.udp.dest == bpf_htons(settings.port);
 }
-
-#endif

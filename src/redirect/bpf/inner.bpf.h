@@ -3,8 +3,7 @@
  * Parses the IP headers, including IPv6 extension headers, of an inner packet, or of the packet that
  * an inner ICMP error quotes.
  */
-#ifndef GLB_REDIRECT_INNER_BPF_H
-#define GLB_REDIRECT_INNER_BPF_H
+#pragma once
 
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -142,5 +141,3 @@ static __always_inline void inner_set_ports(struct inner *inner, bool ipv6, cons
 		inner->flow.ipv4.dport = destination;
 	}
 }
-
-#endif

@@ -6,8 +6,7 @@
  * header, the program drops and counts it. It verifies no checksums: the director sends UDP without a
  * checksum unless it is told to, and the inner packet has its own.
  */
-#ifndef GLB_REDIRECT_OUTER_BPF_H
-#define GLB_REDIRECT_OUTER_BPF_H
+#pragma once
 
 #include <linux/in.h>
 #include <linux/ip.h>
@@ -133,5 +132,3 @@ static __always_inline int outer_parse(struct cursor *cursor, struct outer *oute
 		result = outer_gue(cursor, outer);
 	return result;
 }
-
-#endif

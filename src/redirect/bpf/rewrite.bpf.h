@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
 /* Changes a packet: addresses it to its next hop, or removes the outer headers. */
-#ifndef GLB_REDIRECT_REWRITE_BPF_H
-#define GLB_REDIRECT_REWRITE_BPF_H
+#pragma once
 
 #include "bpf/ethernet.bpf.h"
 #include "redirect/bpf/decide.bpf.h"
@@ -179,5 +178,3 @@ static __always_inline bool strip(struct xdp_md *context, __u32 tags, __u32 size
 	cursor = cursor_of(context);
 	return link_header_copy(&cursor, tags, &link, true) && copy_bytes(&cursor, &type, sizeof(type), true);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * SYN-ACK, or a packet for its next hop. The helper bpf_fib_lookup came with Linux 4.18. It knows no bridge, bond or
  * VLAN: it returns the interface that the route names.
  */
-#ifndef GLB_REDIRECT_ROUTE_BPF_H
-#define GLB_REDIRECT_ROUTE_BPF_H
+#pragma once
 
 #include "bpf/ethernet.bpf.h"
 
@@ -52,5 +51,3 @@ static __always_inline bool route_find(
 		return is_same_address(query->dmac, received->h_source);
 	return query->ifindex == context->ingress_ifindex;
 }
-
-#endif

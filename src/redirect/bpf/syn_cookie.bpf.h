@@ -10,8 +10,7 @@
  * These cookies carry only the MSS. The kernel's own also carry window scaling and SACK, which they
  * hide in the TCP timestamp, but the kernel does not offer that to eBPF.
  */
-#ifndef GLB_REDIRECT_SYN_COOKIE_BPF_H
-#define GLB_REDIRECT_SYN_COOKIE_BPF_H
+#pragma once
 
 #include "bpf/ethernet.bpf.h"
 #include "redirect/bpf/decide.bpf.h"
@@ -280,5 +279,3 @@ __noinline int reply_to_ipv6_syn(struct xdp_md *context, __u32 at, __u32 end, __
 
 	return reply_to_syn(context, &cursor, tags, true);
 }
-
-#endif

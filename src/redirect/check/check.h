@@ -3,8 +3,7 @@
  * `glb-redirect check`: looks at this host as a proxy, changes nothing, and says what would break connections. Each
  * check is a function that adds findings. One thread.
  */
-#ifndef GLB_REDIRECT_CHECK_CHECK_H
-#define GLB_REDIRECT_CHECK_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ findings_look check_syn_cookies, check_backlog, check_udp, check_bound_sockets; 
 bool firewall_translates(const struct check *check, const struct netprefix *vip);
 /* sockets.c: returns whether packets for a VIP can reach the socket. */
 bool sockets_serve_vip(const struct diag_socket *socket, const struct check *check);
-
-#endif

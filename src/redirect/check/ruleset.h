@@ -3,8 +3,7 @@
  * The rules of nftables in this network namespace, as `nft -j list ruleset` prints them (libnftables-json(5)). The
  * functions recognise rules that only look at what every packet for a VIP has. Pure, except for ruleset_read().
  */
-#ifndef GLB_REDIRECT_CHECK_RULESET_H
-#define GLB_REDIRECT_CHECK_RULESET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ enum ruleset_fit ruleset_fits(const json_t *rule, const struct ruleset_packets *
 
 /* Returns whether the rule compares this field of a packet, such as "daddr". */
 bool ruleset_compares(const json_t *rule, const char *field);
-
-#endif

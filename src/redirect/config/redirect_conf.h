@@ -4,8 +4,7 @@
  * changes a struct redirect_conf after redirect_conf_read(). Depends on no libbpf, so that glb-director-cli checks the
  * file. One thread.
  */
-#ifndef GLB_REDIRECT_CONFIG_REDIRECT_CONF_H
-#define GLB_REDIRECT_CONFIG_REDIRECT_CONF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ void redirect_conf_free(struct redirect_conf *conf);
 
 /* The keys of redirect.conf. */
 extern const struct conf_key redirect_conf_keys[];
-
-#endif

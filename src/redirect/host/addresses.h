@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The IP addresses of this host, and its default routes. Plain data; one thread. */
-#ifndef GLB_REDIRECT_ADDRESSES_H
-#define GLB_REDIRECT_ADDRESSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ struct default_route {
 
 /* Returns the number of next hops, at most DEFAULT_ROUTES_MAX, or -errno. */
 int addresses_default_routes(struct default_route routes[DEFAULT_ROUTES_MAX]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The sockets of this network namespace, as the kernel lists them (inet_diag). Plain data; one thread. */
-#ifndef GLB_REDIRECT_DIAG_H
-#define GLB_REDIRECT_DIAG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ struct diag_open {
  */
 typedef void diag_open_each(const struct diag_open *open, void *data);
 int diag_each_open(diag_open_each *each, void *data, bool with_idle);
-
-#endif

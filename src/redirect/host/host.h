@@ -3,8 +3,7 @@
  * The addresses of this host in the kernel, as of one moment: the local addresses of the network namespace, and the MAC
  * addresses whose frames an interface receives for this host. Plain data that the caller frees. One thread.
  */
-#ifndef GLB_REDIRECT_HOST_H
-#define GLB_REDIRECT_HOST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ struct host {
 /* Returns 0, or -errno with nothing to free. */
 int host_read(uint32_t ifindex, struct host *host);
 void host_free(struct host *host);
-
-#endif

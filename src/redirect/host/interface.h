@@ -3,8 +3,7 @@
  * What attach must know about an interface and about the host's settings. No state, one thread. The functions print,
  * and return COMMAND_OK or COMMAND_FAILED.
  */
-#ifndef GLB_REDIRECT_INTERFACE_H
-#define GLB_REDIRECT_INTERFACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ int interface_check_tags(const char *interface, bool attached);
 
 /* Refuses settings for which the kernel must look up routes for eBPF, if it does not. */
 int interface_check_forwarding(const struct redirect_settings *settings);
-
-#endif

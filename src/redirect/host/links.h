@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The interfaces of this network namespace and how they are stacked: bridges, bonds, VLANs, VRFs. Plain data; one
  * thread. */
-#ifndef GLB_REDIRECT_LINKS_H
-#define GLB_REDIRECT_LINKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ const struct net_link *links_vrf(const struct links *links, const struct net_lin
 /* Returns the interface that the IP layer sees for untagged frames: the bridge or bond to which the link belongs, or
  * itself. */
 const struct net_link *links_of_ip(const struct links *links, const struct net_link *link);
-
-#endif

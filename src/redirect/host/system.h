@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the kernel, the drivers and this process can do. Only reads. One thread, because some results are static. */
-#ifndef GLB_REDIRECT_SYSTEM_H
-#define GLB_REDIRECT_SYSTEM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ void system_driver(const char *interface, char driver[SYSTEM_DRIVER_MAX]);
  * false if there is no such setting.
  */
 bool system_setting(long *value, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counters of the kernel's TCP in this network namespace (/proc/net/snmp and netstat). One thread. */
-#ifndef GLB_REDIRECT_TCP_COUNTERS_H
-#define GLB_REDIRECT_TCP_COUNTERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ extern const struct tcp_counter tcp_counters[TCP_COUNTER_COUNT];
 
 /* A counter that the kernel does not have is 0. */
 void tcp_counters_read(uint64_t values[TCP_COUNTER_COUNT]);
-
-#endif

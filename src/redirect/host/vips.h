@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The VIPs that this proxy serves: a list of addresses and prefixes without duplicates. Plain data; one thread. */
-#ifndef GLB_REDIRECT_VIPS_H
-#define GLB_REDIRECT_VIPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ void vips_add_of_lo(struct vips *vips, const struct addresses *addresses, const 
 
 /* Returns the first item that covers the address, or NULL. */
 const struct netprefix *vips_find(const struct vips *vips, const struct netaddr *address);
-
-#endif

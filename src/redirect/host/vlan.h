@@ -6,8 +6,7 @@
  *
  * No state, one thread.
  */
-#ifndef GLB_REDIRECT_VLAN_H
-#define GLB_REDIRECT_VLAN_H
+#pragma once
 
 #include <net/if.h>
 
@@ -23,5 +22,3 @@ enum vlan_stripping {
  * 0 or -errno.
  */
 int vlan_find(const char *interface, enum vlan_stripping *stripping, char vlan[IFNAMSIZ]);
-
-#endif

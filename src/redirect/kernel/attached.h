@@ -3,8 +3,7 @@
  * What the kernel knows of the programs on an interface, as of one moment, for the subcommands that show it. Plain
  * data. One thread. The functions print nothing.
  */
-#ifndef GLB_REDIRECT_ATTACHED_H
-#define GLB_REDIRECT_ATTACHED_H
+#pragma once
 
 #include "redirect/kernel/companion.h"
 #include "redirect/kernel/losses.h"
@@ -41,5 +40,3 @@ extern const char *const attached_counter_names[REDIRECT_COUNTER_COUNT];
 
 /* Returns whether the program runs on the interface of its name. */
 bool attached_here(const struct attached *attached);
-
-#endif

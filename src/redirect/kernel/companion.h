@@ -7,8 +7,7 @@
  * One thread. The caller holds loader_lock() to change something. `ifindex` is an interface of the loader's network
  * namespace. Functions that return int return 0 or -errno.
  */
-#ifndef GLB_REDIRECT_COMPANION_H
-#define GLB_REDIRECT_COMPANION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ int companion_put(const char *interface, uint32_t ifindex, int program);
 
 /* Detaches the program, if it is attached. The clsact qdisc stays, because others may use it. */
 void companion_remove(const char *interface, uint32_t ifindex);
-
-#endif

@@ -3,8 +3,7 @@
  * Writes the map `lists` of a program, with the addresses that it allows (enum redirect_list). The map may be in use.
  * One thread; the caller holds loader_lock(). Functions that return int return 0 or -errno.
  */
-#ifndef GLB_REDIRECT_LISTS_H
-#define GLB_REDIRECT_LISTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -34,5 +33,3 @@ bool lists_has_any(const struct lists *lists, enum redirect_list list);
 
 /* Reads a list of IP prefixes, in no order. The caller frees prefixes->items. */
 int lists_read(const struct lists *lists, enum redirect_list list, struct redirect_prefixes *prefixes);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * One thread. The functions print nothing.
  */
-#ifndef GLB_REDIRECT_LOSSES_H
-#define GLB_REDIRECT_LOSSES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ int losses_watch(const char *interface, uint32_t ifindex);
 
 /* Returns -ENOENT if nothing counts. */
 int losses_read(const char *interface, uint64_t values[LOSSES_COUNT]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared by losses.bpf.c and its loader. Includes no header of the C library, which BPF programs do not have. */
-#ifndef GLB_REDIRECT_LOSSES_WIRE_H
-#define GLB_REDIRECT_LOSSES_WIRE_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -18,5 +17,3 @@ struct losses_of {
 	__u32 ifindex;
 	__u32 network; /* inode number of the network namespace */
 };
-
-#endif

@@ -6,8 +6,7 @@
  *
  * One thread. Functions that return int return 0 or -errno. The caller holds loader_lock() to change something.
  */
-#ifndef GLB_REDIRECT_NEXT_H
-#define GLB_REDIRECT_NEXT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ uint32_t next_find(const struct pins *pins);
  * has any.
  */
 int next_keep(const char *interface, const struct pins *old, const struct program *program);
-
-#endif

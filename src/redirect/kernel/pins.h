@@ -19,8 +19,7 @@
  *
  * One thread. Functions that return int return 0 or -errno, unless a comment says otherwise.
  */
-#ifndef GLB_REDIRECT_PINS_H
-#define GLB_REDIRECT_PINS_H
+#pragma once
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -130,5 +129,3 @@ uint32_t pins_known_counters(const struct pins *pins);
 
 /* Writes the values of the first `count` pinned counters to another map, whose descriptor is `map`. */
 int pins_copy_counters(const struct pins *pins, int map, uint32_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Loads the eBPF program into the kernel. One thread. */
-#ifndef GLB_REDIRECT_PROGRAM_H
-#define GLB_REDIRECT_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ uint32_t program_layout(uint32_t count);
  */
 int program_load(struct program *program, struct redirect_settings *wanted, const struct program_counts *counts);
 void program_unload(struct program *program);
-
-#endif

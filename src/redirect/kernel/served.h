@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The VIPs that this proxy serves, as the attached programs know them. One thread. Prints nothing. */
-#ifndef GLB_REDIRECT_SERVED_H
-#define GLB_REDIRECT_SERVED_H
+#pragma once
 
 #include "redirect/host/vips.h"
 
@@ -11,5 +10,3 @@
  * -errno.
  */
 int served_read(struct vips *vips);
-
-#endif

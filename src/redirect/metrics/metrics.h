@@ -3,8 +3,7 @@
  * The metrics of this proxy (docs/reference/metrics.md#metrics-of-a-proxy) as text: counters of the programs on all
  * interfaces, and TCP in this network namespace. One thread. The functions print nothing.
  */
-#ifndef GLB_REDIRECT_METRICS_METRICS_H
-#define GLB_REDIRECT_METRICS_METRICS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ int metrics_read(struct metrics *metrics);
 char *metrics_format(const struct metrics *metrics, enum openmetrics_format format, size_t *size);
 
 void metrics_free(struct metrics *metrics);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hosts that may send to the programs of this proxy: allow_from of each. Plain data. One thread. The functions
  * print nothing. */
-#ifndef GLB_REDIRECT_METRICS_SENDERS_H
-#define GLB_REDIRECT_METRICS_SENDERS_H
+#pragma once
 
 #include <net/if.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ struct senders {
 
 /* A program that allows every address, or whose list cannot be read, has no entry. */
 void senders_read(struct senders *senders);
-
-#endif

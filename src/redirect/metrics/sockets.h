@@ -3,8 +3,7 @@
  * Sockets of this network namespace, summed for metrics: connections by VIP, established ones also by port, and the
  * accept queues of the listening sockets that serve a VIP. Plain data; one thread. The functions print nothing.
  */
-#ifndef GLB_REDIRECT_METRICS_SOCKETS_H
-#define GLB_REDIRECT_METRICS_SOCKETS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ struct sockets {
 /* The VIPs are those that the attached programs allow (allow_to). If one allows all local addresses, they are those of
  * lo. */
 void sockets_read(struct sockets *sockets);
-
-#endif

@@ -3,8 +3,7 @@
  * Helpers for the parsers of binary tables of all versions. They add faults that name the byte offset, the place, the
  * field and its value, and check the fields that the versions share. One reader per file; everything is borrowed. Pure.
  */
-#ifndef GLB_TABLE_FILE_BINARY_READER_H
-#define GLB_TABLE_FILE_BINARY_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ bool binary_reader_alloc_set(struct binary_reader *reader, struct table_set *set
  * error: out of memory; the caller frees the table in either case. */
 bool binary_reader_alloc_table(
 	struct binary_reader *reader, struct table *table, uint32_t backends, uint32_t binds, uint8_t row_hops);
-
-#endif

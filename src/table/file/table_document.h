@@ -3,8 +3,7 @@
  * A JSON table that is kept as text: `healthy` of its backends can be set, and every other byte stays as it was.
  * table_json_parse_document() fills it. Not thread-safe.
  */
-#ifndef GLB_TABLE_FILE_TABLE_DOCUMENT_H
-#define GLB_TABLE_FILE_TABLE_DOCUMENT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ void table_document_free(struct table_document *document);
 /* Returns the document's text of *size bytes, with `healthy` of each backend as in the set. A member that is missing is
  * added as the last one. malloc'd, the caller frees. NULL: out of memory. */
 char *table_document_text(const struct table_document *document, size_t *size);
-
-#endif

@@ -3,8 +3,7 @@
  * Binary forwarding tables of versions 2 and 3, in memory. docs/reference/table-binary.md describes every byte. The
  * parser validates each value before it uses it, so no input can crash it. Pure.
  */
-#ifndef GLB_TABLE_FILE_TABLE_FILE_H
-#define GLB_TABLE_FILE_TABLE_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ int table_file_parse(const uint8_t *bytes, size_t size, struct table_set *set, u
  */
 int table_file_encode(const struct table_set *set, enum table_file_format format, uint8_t **bytes, size_t *size,
 	struct faults *faults);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The codecs of versions 2 and 3, for table_file.c, which chooses the version. Pure. */
-#ifndef GLB_TABLE_FILE_TABLE_FILE_CODEC_H
-#define GLB_TABLE_FILE_TABLE_FILE_CODEC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ void table_file_encode_v3(const struct table_set *set, const uint32_t *same, uin
 size_t table_extension_size(const struct table *table);
 void table_extension_encode(const struct table *table, uint8_t *bytes);
 size_t table_extension_parse(struct binary_reader *reader, size_t at, bool extended, struct table *table);
-
-#endif

@@ -3,8 +3,7 @@
  * The layout of binary tables. Numbers are little-endian, addresses in network byte order.
  * docs/reference/table-binary.md describes the layout, and a test compares the two. The structs may be at any address.
  */
-#ifndef GLB_TABLE_FILE_TABLE_FILE_LAYOUT_H
-#define GLB_TABLE_FILE_TABLE_FILE_LAYOUT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -146,5 +145,3 @@ _Static_assert(sizeof(struct v3_bind) == 24, "v3 bind");
 _Static_assert(sizeof(struct v3_extension) == 8, "v3 extension");
 _Static_assert(sizeof(struct v3_past) == 16, "v3 past");
 _Static_assert(sizeof(struct v3_past_backend) == 8, "v3 past backend");
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The settings of health checks in a JSON table. table_json fills it beside the struct table_set; then it is
  * read-only. */
-#ifndef GLB_TABLE_FILE_TABLE_HEALTH_H
-#define GLB_TABLE_FILE_TABLE_HEALTH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -49,5 +48,3 @@ char *table_health_text(const struct check_targets *targets, const struct http_s
 
 /* Frees everything. *health is then empty and can be used again. */
 void table_health_free(struct table_health *health);
-
-#endif

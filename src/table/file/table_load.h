@@ -3,8 +3,7 @@
  * Reads tables from files. All return 0; or -EINVAL: not a valid table, and errors in faults say where and why; or
  * another -errno: the file could not be read, and an error says so. Not pure: opens files, starts threads.
  */
-#ifndef GLB_TABLE_FILE_TABLE_LOAD_H
-#define GLB_TABLE_FILE_TABLE_LOAD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ uint32_t table_load_version(const char *path);
 
 /* Reads a table in either form without parsing it, with file_read(); an empty file is an error. */
 int table_load_text(const char *path, char **text, size_t *size, struct faults *faults);
-
-#endif

@@ -3,8 +3,7 @@
  * Fills the rows of tables by rendezvous hashing (Thaler, Ravishankar 1998) with SipHash. docs/reference/table-rows.md
  * specifies it. The result depends on the table only: it is the same on every machine and with any number of threads.
  */
-#ifndef GLB_TABLE_ROWS_TABLE_BUILD_H
-#define GLB_TABLE_ROWS_TABLE_BUILD_H
+#pragma once
 
 #include "table/table.h"
 
@@ -16,5 +15,3 @@
  * inactive. If it fails, the set is unchanged.
  */
 int table_build(struct table_set *set, unsigned threads);
-
-#endif

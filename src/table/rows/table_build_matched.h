@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Matches the rows of a table with `balance` or `previous`, and fills them for table_build(). Any thread. */
-#ifndef GLB_TABLE_ROWS_TABLE_BUILD_MATCHED_H
-#define GLB_TABLE_ROWS_TABLE_BUILD_MATCHED_H
+#pragma once
 
 #include "table/table.h"
 
@@ -23,5 +22,3 @@ void table_matches_free(struct table_matches *matches);
 
 /* Writes TABLE_ROWS rows of `row_hops` hops; at least one backend is not inactive. Returns 0 or -ENOMEM. */
 int table_build_matched(const struct table *table, unsigned row_hops, uint16_t *rows);
-
-#endif

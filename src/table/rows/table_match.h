@@ -5,8 +5,7 @@
  * cap, and rejects the others, which then propose to their next proxy. The result does not depend on the order of the
  * proposals. Pure; a call changes only its own memory and that of its context.
  */
-#ifndef GLB_TABLE_ROWS_TABLE_MATCH_H
-#define GLB_TABLE_ROWS_TABLE_MATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ struct table_match_job {
  * all rows in the order in which they propose first. Returns 0 or -ENOMEM.
  */
 int table_match(const struct table_match_job *job, const uint32_t *order, uint32_t *matched);
-
-#endif

@@ -5,8 +5,7 @@
  * more than the list has gets it, too, but slowly. The owner of an order calls the functions; table_order_fill() may
  * run in several threads for different rows, and table_order_next() in any thread after that.
  */
-#ifndef GLB_TABLE_ROWS_TABLE_ORDER_H
-#define GLB_TABLE_ROWS_TABLE_ORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ void table_order_fill(const struct table_order *order, uint32_t first, uint32_t 
 /* Finds the next member of the set in the row's natural order. Returns false if there is none. */
 bool table_order_next(const struct table_order *order, uint32_t row, unsigned set, struct table_order_cursor *cursor,
 	struct table_order_entry *entry);
-
-#endif

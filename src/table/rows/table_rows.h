@@ -4,8 +4,7 @@
  * table_rows.c is compiled once per ISA, and all variants give the same rows. A call writes only the rows of its range,
  * so different ranges may run in different threads.
  */
-#ifndef GLB_TABLE_ROWS_TABLE_ROWS_H
-#define GLB_TABLE_ROWS_TABLE_ROWS_H
+#pragma once
 
 #include "common/isa.h"
 #include "table/table.h"
@@ -55,5 +54,3 @@ uint32_t table_rows_candidates(const struct table *table, struct table_candidate
 
 /* Returns true if the candidates have different weights. */
 bool table_rows_weighted(const struct table_candidate *candidates, uint32_t count);
-
-#endif

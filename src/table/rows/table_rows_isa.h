@@ -4,8 +4,7 @@
  * computes wrong results with AVX2. So the results of an ISA are compared with those of plain C, once per process.
  * Pure, thread-safe.
  */
-#ifndef GLB_TABLE_ROWS_TABLE_ROWS_ISA_H
-#define GLB_TABLE_ROWS_TABLE_ROWS_ISA_H
+#pragma once
 
 #include "table/rows/table_rows.h"
 
@@ -14,5 +13,3 @@ enum isa table_rows_isa(void);
 
 /* True if these give the same rows and scores as the plain variants, for a few rows. */
 bool table_rows_same_as_plain(table_rows_fn *fill, table_scores_fn *score);
-
-#endif

@@ -3,8 +3,7 @@
  * Weighted rendezvous hashing (docs/reference/table-rows.md#natural-order) in integers, so that every machine gets the
  * same order. Pure, any thread.
  */
-#ifndef GLB_TABLE_ROWS_TABLE_WEIGHT_H
-#define GLB_TABLE_ROWS_TABLE_WEIGHT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ static inline bool table_rank_before(const struct table_rank *a, const struct ta
 {
 	return a->key != b->key ? a->key < b->key : a->score < b->score;
 }
-
-#endif

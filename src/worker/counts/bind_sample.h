@@ -5,8 +5,7 @@
  * packets that are sent together, and if these are many, for those of several bursts. Called by the lcore that sends
  * them.
  */
-#ifndef GLB_WORKER_COUNTS_BIND_SAMPLE_H
-#define GLB_WORKER_COUNTS_BIND_SAMPLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ struct bind_sample bind_sample_choose(
 
 /* Counts the sample if it is among the first `sent` packets, because the queue accepted only these. */
 void bind_sample_count(const struct bind_sample *sample, uint32_t sent, const struct live_table *live, unsigned worker);
-
-#endif

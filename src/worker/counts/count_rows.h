@@ -5,8 +5,7 @@
  * rows for a new table and writes those of the earlier ones. Any thread that may read the forwarding table may add the
  * rows up.
  */
-#ifndef GLB_WORKER_COUNTS_COUNT_ROWS_H
-#define GLB_WORKER_COUNTS_COUNT_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ typedef void count_pair(void *context, size_t to, size_t from);
  * both arrays. */
 void count_rows_match(struct count_key *to, size_t to_count, struct count_key *from, size_t from_count,
 	count_compare *compare, count_pair *pair, void *context);
-
-#endif

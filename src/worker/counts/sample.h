@@ -4,8 +4,7 @@
  * of its speed, and to look up its bind much more. So if large bursts follow each other, some of them, chosen at
  * random, count for all.
  */
-#ifndef GLB_WORKER_COUNTS_SAMPLE_H
-#define GLB_WORKER_COUNTS_SAMPLE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -88,5 +87,3 @@ static inline struct sample_weights sample_burst(struct sampler *sampler, uint32
 	}
 	return weights;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The counters of the backends and binds of a forwarding table. worker/counts/count_rows.h says who owns and
  * writes it. */
-#ifndef GLB_WORKER_COUNTS_TABLE_COUNTS_H
-#define GLB_WORKER_COUNTS_TABLE_COUNTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -89,5 +88,3 @@ struct forwarded table_counts_table(const struct table_counts *counts, const str
  */
 void table_counts_carry(struct table_counts *counts, const struct routes *routes, uint32_t to,
 	const struct table_counts *old, const struct routes *old_routes, uint32_t from);
-
-#endif

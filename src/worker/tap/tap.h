@@ -10,8 +10,7 @@
  * runs, and learns the verdict afterwards. If only verdicts are wanted that leave the frame as it is, it chooses by the
  * verdict first.
  */
-#ifndef GLB_WORKER_TAP_TAP_H
-#define GLB_WORKER_TAP_TAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -98,5 +97,3 @@ void tap_drop(struct tap *tap, const struct rte_mbuf *mbuf, uint8_t verdict, uin
 /* Captures a packet that has no part in a burst. in_port, out_port: CAPTURE_NO_PORT if it was not received, or not
  * sent. */
 void tap_single(struct tap *tap, const struct rte_mbuf *mbuf, uint8_t verdict, uint16_t in_port, uint16_t out_port);
-
-#endif

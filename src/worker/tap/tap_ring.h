@@ -4,8 +4,7 @@
  * and the thread takes the records in the same order. A record is contiguous and aligned to 8 bytes. If there is no
  * room, the worker loses the record, and never waits. Pure.
  */
-#ifndef GLB_WORKER_TAP_TAP_RING_H
-#define GLB_WORKER_TAP_TAP_RING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ void tap_ring_commit(struct tap_ring *ring, uint32_t size);
 /* Returns the oldest record and its size, or NULL if there is none. It is valid until tap_ring_release(). */
 const uint8_t *tap_ring_peek(struct tap_ring *ring, uint32_t *size);
 void tap_ring_release(struct tap_ring *ring);
-
-#endif

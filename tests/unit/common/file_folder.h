@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A temporary folder, in which tests of files run, and small files in it. */
-#ifndef GLB_TESTS_UNIT_COMMON_FILE_FOLDER_H
-#define GLB_TESTS_UNIT_COMMON_FILE_FOLDER_H
+#pragma once
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -60,5 +59,3 @@ static inline void replace(const char *path, const char *text)
 	assert_int_equal(file_replace(path, NULL, text, strlen(text), &faults), 0);
 	assert_no_fault(&faults);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Assertions about the flow that the parser finds. Include cmocka.h first. */
-#ifndef GLB_TESTS_UNIT_PACKET_FLOW_HELPERS_H
-#define GLB_TESTS_UNIT_PACKET_FLOW_HELPERS_H
+#pragma once
 
 #include "packet/flow.h"
 #include "tests/unit/guarded.h"
@@ -59,5 +58,3 @@ static inline void quote4(struct packet *packet, uint8_t protocol, unsigned opti
 	packet_options(packet, option_words);
 	packet_ports(packet, size, 80, 1234);
 }
-
-#endif

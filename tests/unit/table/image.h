@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A binary table in memory. Include cmocka.h first. */
-#ifndef GLB_TESTS_UNIT_TABLE_IMAGE_H
-#define GLB_TESTS_UNIT_TABLE_IMAGE_H
+#pragma once
 
 #include "table/file/table_file.h"
 #include "tests/unit/table_helpers.h"
@@ -20,5 +19,3 @@ static inline struct image encode(const struct table_set *set, enum table_file_f
 	assert_no_fault(&faults);
 	return image;
 }
-
-#endif

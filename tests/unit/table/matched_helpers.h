@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Random tables with weights, balance and previous states. Include cmocka.h first. */
-#ifndef GLB_TESTS_UNIT_TABLE_MATCHED_HELPERS_H
-#define GLB_TESTS_UNIT_TABLE_MATCHED_HELPERS_H
+#pragma once
 
 #include "tests/unit/table_helpers.h"
 
@@ -38,5 +37,3 @@ static inline void random_matched_table(
 	for (uint32_t p = 0; p < past; p++)
 		random_past(&table->past[p], table);
 }
-
-#endif

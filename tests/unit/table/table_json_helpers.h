@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* JSON tables and the faults that they must cause, written with ' instead of ". Include cmocka.h first. */
-#ifndef GLB_TESTS_UNIT_TABLE_TABLE_JSON_HELPERS_H
-#define GLB_TESTS_UNIT_TABLE_TABLE_JSON_HELPERS_H
+#pragma once
 
 #include <errno.h>
 #include <stdio.h>
@@ -91,5 +90,3 @@ static inline void check_examples(const struct example *examples, size_t count)
 	for (size_t i = 0; i < count; i++)
 		assert_refused(examples[i].document, examples[i].fault);
 }
-
-#endif

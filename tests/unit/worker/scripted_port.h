@@ -3,8 +3,7 @@
  * Runs a worker on a port that follows a script: how many frames each poll receives. No frame may overtake another frame of its
  * family. A test includes this file once.
  */
-#ifndef GLB_TESTS_UNIT_SCRIPTED_PORT_H
-#define GLB_TESTS_UNIT_SCRIPTED_PORT_H
+#pragma once
 
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -226,5 +225,3 @@ static int tear_down(void **state)
 	rte_eal_cleanup();
 	return 0;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * `glb-director-cli doctor --fleet`: asks directors and proxies for their metrics, and says where they do not fit
  * together. Changes nothing. One thread; blocks.
  */
-#ifndef GLB_CLI_DOCTOR_FLEET_FLEET_H
-#define GLB_CLI_DOCTOR_FLEET_FLEET_H
+#pragma once
 
 #include "cli/fleet/peers.h"
 #include "program/findings.h"
@@ -29,5 +28,3 @@ int fleet_run(char *const words[], size_t count, const char *file, unsigned time
 
 /* fleet_checks.c: the subject is a struct fleet. */
 findings_look fleet_health, fleet_digests, fleet_versions, fleet_attached, fleet_senders;
-
-#endif

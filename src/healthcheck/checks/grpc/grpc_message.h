@@ -3,8 +3,7 @@
  * The two messages of gRPC's health service, grpc.health.v1.Health/Check: writes a HealthCheckRequest and reads a
  * HealthCheckResponse, each with its 5-byte prefix. Pure.
  */
-#ifndef GLB_HEALTHCHECK_CHECKS_GRPC_GRPC_MESSAGE_H
-#define GLB_HEALTHCHECK_CHECKS_GRPC_GRPC_MESSAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ const char *grpc_reply_read(const uint8_t *body, size_t size, uint64_t *status);
 
 /* Returns the name of a status, for example "NOT_SERVING"; NULL: there is none. */
 const char *grpc_serving_name(uint64_t status);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The request of one grpc probe and its expected reply, as parts of struct http_request, which owns all memory. One
  * thread. */
-#ifndef GLB_HEALTHCHECK_CHECKS_GRPC_GRPC_REQUEST_H
-#define GLB_HEALTHCHECK_CHECKS_GRPC_GRPC_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ bool grpc_request_set(struct http_request *request, const struct probe *probe);
 
 /* Ends the probe as the complete reply deserves. */
 void grpc_request_judge(const struct http_request *request, struct probe *probe);
-
-#endif

@@ -4,8 +4,7 @@
  * again when one of its files changes. If the files do not fit together, the last good pair stays in use, because
  * whoever replaces them may not be done. All functions are for the thread of the event loop.
  */
-#ifndef GLB_HEALTHCHECK_CHECKS_HTTP_IDENTITY_H
-#define GLB_HEALTHCHECK_CHECKS_HTTP_IDENTITY_H
+#pragma once
 
 #include <openssl/ssl.h>
 #include <stdbool.h>
@@ -50,5 +49,3 @@ struct http_pair http_pair_hold(const struct http_pair *pair);
 void http_pair_free(struct http_pair *pair);
 
 void http_identity_free(struct http_identity **list);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * The request of one http or grpc probe and its expected reply, from the http settings of the check. One thread.
  */
-#ifndef GLB_HEALTHCHECK_CHECKS_HTTP_REQUEST_H
-#define GLB_HEALTHCHECK_CHECKS_HTTP_REQUEST_H
+#pragma once
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -42,5 +41,3 @@ void http_request_judge(const struct http_request *request, struct probe *probe)
 void http_request_clear(struct http_request *request);
 
 void http_request_free(struct http_request *request);
-
-#endif

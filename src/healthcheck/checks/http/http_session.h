@@ -5,8 +5,7 @@
  * whenever the session may be worth less than a new one. libcurl's cache holds the session. All functions are
  * for the thread of the event loop.
  */
-#ifndef GLB_HEALTHCHECK_CHECKS_HTTP_SESSION_H
-#define GLB_HEALTHCHECK_CHECKS_HTTP_SESSION_H
+#pragma once
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -41,5 +40,3 @@ CURLSH *http_session_end(struct http_session *session);
 
 /* Notes a completed handshake. `period_ms` is the longest time for which its session is resumed. */
 void http_session_note(struct http_session *session, const struct http_tls *tls, unsigned period_ms);
-
-#endif

@@ -4,8 +4,7 @@
  * if the probe resumes a session; then no certificate arrives. The thread of the event loop calls the functions. While
  * the transfer runs, only its thread uses the struct. The transfers of a thread share one SSL_CTX.
  */
-#ifndef GLB_HEALTHCHECK_CHECKS_HTTP_TLS_H
-#define GLB_HEALTHCHECK_CHECKS_HTTP_TLS_H
+#pragma once
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -43,5 +42,3 @@ bool http_tls_set(struct http_tls *tls, CURL *easy);
 
 /* Releases what http_tls_set() holds. */
 void http_tls_clear(struct http_tls *tls);
-
-#endif

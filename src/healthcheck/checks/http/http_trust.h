@@ -4,8 +4,7 @@
  * system's file takes 30 ms. A file that changes is read again. If it cannot be used, the last good content stays in
  * use. One thread.
  */
-#ifndef GLB_HEALTHCHECK_CHECKS_HTTP_TRUST_H
-#define GLB_HEALTHCHECK_CHECKS_HTTP_TRUST_H
+#pragma once
 
 #include <openssl/x509_vfy.h>
 #include <stdbool.h>
@@ -42,5 +41,3 @@ struct http_trust *http_trust_of(struct http_trust **list, const char *ca_file, 
 void http_trust_load(struct http_trust *trust);
 
 void http_trust_free(struct http_trust **list);
-
-#endif

@@ -8,8 +8,7 @@
  * All functions are for the thread of the event loop. While a worker is busy, only its thread uses `easy` and the data
  * of its callbacks.
  */
-#ifndef GLB_HEALTHCHECK_CHECKS_HTTP_WORKER_H
-#define GLB_HEALTHCHECK_CHECKS_HTTP_WORKER_H
+#pragma once
 
 #include <curl/curl.h>
 #include <ev.h>
@@ -92,5 +91,3 @@ static inline bool http_worker_is_busy(const struct http_worker *worker)
 
 /* The worker must not be busy. */
 void http_worker_close(struct http_worker *worker);
-
-#endif

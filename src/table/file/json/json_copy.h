@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copies a JSON text and changes places in it on the way, so that it is read once. The caller owns all members. One
  * thread. */
-#ifndef GLB_TABLE_FILE_JSON_JSON_COPY_H
-#define GLB_TABLE_FILE_JSON_JSON_COPY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -21,5 +20,3 @@ static inline void json_copy_until(struct json_copy *copy, size_t end)
 	fwrite(copy->locate.text + copy->done, 1, end - copy->done, copy->to);
 	copy->done = end;
 }
-
-#endif

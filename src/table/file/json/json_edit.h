@@ -4,8 +4,7 @@
  * like its neighbours. Paths are those of json_locate_path(), for instance `tables[0].backends`. Pure, but allocates
  * memory.
  */
-#ifndef GLB_TABLE_FILE_JSON_JSON_EDIT_H
-#define GLB_TABLE_FILE_JSON_JSON_EDIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ bool json_edit_drop(struct json_edit *edit, const char *path);
 
 /* Returns the text of the value at the path, malloc'd. NULL: the path does not exist, or out of memory. */
 char *json_edit_get(const struct json_edit *edit, const char *path);
-
-#endif

@@ -5,8 +5,7 @@
  * The caller keeps the text. Takes linear time for all values together if they are located in the order of the text. No
  * recursion. One thread per struct.
  */
-#ifndef GLB_TABLE_FILE_JSON_JSON_LOCATE_H
-#define GLB_TABLE_FILE_JSON_JSON_LOCATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ size_t json_white_before(const char *text, size_t end);
 /* The same as json_locate() for a path as messages show it: `tables[0].backends[3].ip`. Keys must not contain '.' or
  * '[', and have at most 63 bytes. False: not all of the path exists. */
 bool json_locate_path(struct json_locate *locate, const char *path, struct json_span *span);
-
-#endif

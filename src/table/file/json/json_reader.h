@@ -4,8 +4,7 @@
  * `12:18: tables[0].backends[3].ip: '10.0.0.300' is not ...`.
  * One reader per document; everything is borrowed. Not thread-safe.
  */
-#ifndef GLB_TABLE_FILE_JSON_JSON_READER_H
-#define GLB_TABLE_FILE_JSON_JSON_READER_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -108,5 +107,3 @@ bool json_reader_integer(
 
 /* Prepares text for a message: cuts it after `max` bytes (at most 120) and escapes control characters. Returns buf. */
 const char *json_reader_text(const char *text, size_t max, char buf[JSON_READER_TEXT_MAX]);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parses JSON tables, as docs/reference/table-json.md describes them. Each fault names its JSON path. Opens
  * no files. */
-#ifndef GLB_TABLE_FILE_JSON_TABLE_JSON_H
-#define GLB_TABLE_FILE_JSON_TABLE_JSON_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ struct table_document;
 
 /* Like table_json_parse(), but on 0 *document is filled, and the caller frees it with table_document_free(). */
 int table_json_parse_document(const char *text, size_t size, struct table_document *document, struct faults *faults);
-
-#endif

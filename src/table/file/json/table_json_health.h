@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The members `healthchecks` of a JSON table. Only for table_json.c. */
-#ifndef GLB_TABLE_FILE_JSON_TABLE_JSON_HEALTH_H
-#define GLB_TABLE_FILE_JSON_TABLE_JSON_HEALTH_H
+#pragma once
 
 #include "health/settings.h"
 #include "table/file/json/table_json_members.h"
@@ -17,5 +16,3 @@ void table_json_read_checks(struct json_reader *reader, json_t *value, const str
 
 /* Adds an error for each backend whose settings contradict each other. */
 void table_json_health_lint(const struct table_health *health, struct faults *faults);
-
-#endif

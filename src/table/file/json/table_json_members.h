@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The members of JSON tables (docs/reference/table-json.md), from the document down. Constant data. */
-#ifndef GLB_TABLE_FILE_JSON_TABLE_JSON_MEMBERS_H
-#define GLB_TABLE_FILE_JSON_TABLE_JSON_MEMBERS_H
+#pragma once
 
 #include "table/file/json/json_reader.h"
 
@@ -9,5 +8,3 @@ extern const struct json_member table_json_document[], table_json_table[], table
 
 /* `healthchecks` of a backend, and of a table or the document. */
 extern const struct json_member table_json_checks[], table_json_defaults[];
-
-#endif
