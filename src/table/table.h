@@ -58,12 +58,14 @@ struct table_bind {
 struct table_past_backend {
 	struct netaddr addr;
 	uint16_t weight; /* 1..TABLE_MAX_WEIGHT */
+	bool healthy;
 };
 
-/* A previous state of a table: everything that decided who is the first hop, but health. */
+/* A previous state of a table: everything that decided who is the first hop. */
 struct table_past {
 	int64_t time; /* when a newer state replaced this one; Unix seconds, UTC */
 	uint16_t balance; /* as in struct table */
+	bool by_health; /* glb-healthcheck has added it; only in JSON */
 	uint32_t backend_count;
 	struct table_past_backend *backends;
 };

@@ -24,10 +24,12 @@ static bool names_a_hop(const struct table *table, const struct table_past *past
 void table_lint_past(const struct table *table, uint32_t t, struct faults *faults)
 {
 	char where[64], text[UTC_TEXT_MAX];
+	uint32_t edited = 0; /* states that are in the file that operators edit */
 
 	for (uint32_t p = 0; p < table->past_count; p++) {
 		const struct table_past *past = &table->past[p];
 
+		edited += !past->by_health;
 		snprintf(where, sizeof(where), "tables[%u].previous[%u].backends", t, p);
 		if (!names_a_hop(table, past))
 			faults_warn(faults, where,
@@ -38,8 +40,8 @@ void table_lint_past(const struct table *table, uint32_t t, struct faults *fault
 				utc_format(past->time, text), p - 1);
 	}
 	snprintf(where, sizeof(where), "tables[%u].hops", t);
-	if (table->hops < 4 && table->past_count >= table->hops)
+	if (table->hops < 4 && edited >= table->hops)
 		faults_warn(faults, where,
 			"'%u' leaves room for %u previous state%s, but there are %u: connections of the others may break; use 4 or more",
-			table->hops, table->hops - 1u, table->hops == 2 ? "" : "s", table->past_count);
+			table->hops, table->hops - 1u, table->hops == 2 ? "" : "s", edited);
 }

@@ -15,6 +15,7 @@ static bool same_past(const struct table_past *a, const struct table_past *b)
 
 	for (uint32_t i = 0; same && i < a->backend_count; i++)
 		same = a->backends[i].weight == b->backends[i].weight &&
+		       a->backends[i].healthy == b->backends[i].healthy &&
 		       netaddr_compare(&a->backends[i].addr, &b->backends[i].addr) == 0;
 	return same;
 }

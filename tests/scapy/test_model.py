@@ -21,10 +21,11 @@ from model import (
     siphash24,
     siphash24_many,
     write_v2,
+    write_v3,
 )
 from model.encap import checksum
 from model.next_hops import NextHop, macs
-from model.table import ROWS, order_hops
+from model.table import ROWS, State, hold_rows, order_hops
 from support.tree import TREE
 
 VECTORS = TREE / "tests/vectors"
@@ -134,6 +135,99 @@ def hops_of(kinds, hops):
 )
 def test_hops_are_ordered_by_state_and_health(kinds, hops, expected):
     assert hops_of(kinds, hops) == expected
+
+
+def hops_with_holders(kinds, holders, hops):
+    """As hops_of(), in a table with previous states. `holders` are indices: the present one first, "-" if a state has none."""
+    natural = [Backend(bytes([n]), {"a": "active", "d": "draining"}[kind.lower()], kind.islower()) for n, kind in enumerate(kinds)]
+    held = [None if each == "-" else natural[int(each)] for each in holders]
+    return [backend.address[0] for backend in order_hops(natural, hops, held)]
+
+
+def test_holder_that_lives_is_before_one_that_is_down():
+    assert hops_with_holders("aaAaa", "023", 4) == [0, 3, 1, 2]
+    assert hops_with_holders("aaAaa", "023", 3) == [0, 3, 2]  # but before 1, which holds nothing
+
+
+def test_unhealthy_hop_takes_no_place_of_a_living_holder():
+    assert hops_with_holders("Aaaa", "03", 2) == [1, 3]
+    assert hops_with_holders("AAAaaa", "0125", 3) == [3, 5, 0]
+    assert hops_with_holders("AAaaa", "0432", 4) == [2, 4, 3, 0]
+
+
+def test_a_holder_that_is_down_keeps_its_place_before_those_that_hold_nothing():
+    """It may only look down to this director."""
+    assert hops_with_holders("Aaaa", "0", 2) == [1, 0]
+    assert hops_with_holders("Aaaa", "0", 3) == [1, 2, 0]
+
+
+def test_later_hops_are_the_living_holders_from_the_present_state_to_the_oldest():
+    assert hops_with_holders("aaaaaa", "0543", 3) == [0, 5, 4]
+    assert hops_with_holders("aaaaaa", "0-5053", 4) == [0, 5, 3, 1]
+    assert hops_with_holders("daaaaa", "10", 2) == [1, 0]  # a draining one still holds
+
+
+def test_the_other_hops_are_healthy_ones_first():
+    assert hops_with_holders("aAaAa", "0", 5) == [0, 2, 4, 1, 3]
+    assert hops_with_holders("aAaAa", "0", 2) == [0, 2]
+    assert hops_of("aAaAa", 5) == [0, 1, 2, 3, 4]  # without balance and previous states, as ever
+
+
+def test_if_nobody_is_healthy_holders_still_come_first():
+    assert hops_with_holders("AAAA", "032", 3) == [0, 3, 2]
+    assert hops_with_holders("DAAA", "13", 3) == [0, 1, 3]
+
+
+def firsts(backends, **members):
+    table = load_tables({"tables": [table_of(backends, **members)]})[0]
+    return [row[0].address for row in table.all_rows()]
+
+
+def past(ips, ill=(), **members):
+    backends = [{"ip": ip, "weight": 100 + 50 * n, **({"healthy": False} if ip in ill else {})} for n, ip in enumerate(ips)]
+    return {"time": "2026-01-01T00:00:00Z", **members, "backends": backends}
+
+
+IPS = [backend["ip"] for backend in active(8)]
+
+
+@pytest.mark.parametrize("balance", [None, "1.005"])
+@pytest.mark.parametrize("ill", [(), IPS[:1], IPS[1:4], IPS[:7]])
+def test_state_remembers_who_really_was_first(balance, ill):
+    """The holders of a previous state are the first hops of the table that had this state."""
+    state = past(IPS, ill, balance=balance)
+    table = load_tables({"tables": [table_of(active(9)[8:], previous=[state])]})[0]
+    then = [{"state": "active", **backend} for backend in state["backends"]]
+    assert hold_rows(table.seed, table.previous[0]) == firsts(then, balance=balance)
+
+
+def test_a_state_without_a_healthy_backend_has_no_holders():
+    for balance in (None, "1.005"):
+        table = load_tables({"tables": [table_of(active(8), previous=[past(IPS, IPS, balance=balance), past([])])]})[0]
+        assert all(table.holders(row)[1:] == [None, None] for row in range(0, ROWS, 97))
+
+
+def test_without_a_balance_unhealthy_backends_of_a_state_change_nothing():
+    """So edit and glb-healthcheck leave them out."""
+    ill = IPS[2:5]
+    whole = past(IPS, ill)
+    healthy = {**whole, "backends": [backend for backend in whole["backends"] if backend["ip"] not in ill]}
+    held = [hold_rows(COUNT_UP[:16], State.from_json(state)) for state in (whole, healthy)]
+    assert held[0] == held[1]
+    held = [hold_rows(COUNT_UP[:16], State.from_json({**state, "balance": 1.005})) for state in (whole, healthy)]
+    assert held[0] != held[1]
+
+
+def test_by_health_changes_nothing():
+    states = [{**past(IPS[:4]), **members} for members in ({}, {"by_health": True}, {"by_health": False}, {"by_health": None})]
+    files = {write_v3(load_tables({"tables": [table_of(active(8), previous=[state])]})) for state in states}
+    assert len(files) == 1
+
+
+def test_version_3_has_the_health_of_previous_backends():
+    """A file with two of them ends with 4 bytes of address, 2 of weight, 1 for the health and a zero."""
+    data = write_v3(load_tables({"tables": [table_of(active(2), previous=[past(IPS[:2], IPS[1:])])]}))
+    assert data[-16:].hex(" ") == "c0 a8 32 0a 64 00 00 00 c0 a8 32 0b 96 00 01 00"
 
 
 def glb_hops(kinds):

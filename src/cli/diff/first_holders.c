@@ -111,8 +111,8 @@ static void add_row(const struct first *first, uint32_t row)
 			holders_add(first->holders, row, first->view.proxies[hops[hop]]);
 }
 
-/* Adds the proxies to which the rows are matched in a state, if the rows reach them. state: a table whose backends are
- * all good, and which has one hop. */
+/* Adds the first hops of a state, if the rows reach them. state: a table whose backends are all active, and which has one
+ * hop. */
 static void add_matched(const struct first *first, struct table *state)
 {
 	struct table_set set = {.count = 1, .tables = state};
@@ -143,12 +143,13 @@ static void add_state(const struct first *first, const struct table_past *past)
 	for (uint32_t i = 0; i < count; i++) {
 		struct table_backend *backend = &state.backends[state.backend_count];
 
-		*backend = (struct table_backend){.state = TABLE_ACTIVE, .healthy = true};
+		*backend = (struct table_backend){.state = TABLE_ACTIVE};
 		backend->addr = past ? past->backends[i].addr : table->backends[i].addr;
 		backend->weight = past ? past->backends[i].weight : table->backends[i].weight;
+		backend->healthy = !past || past->backends[i].healthy;
 		state.backend_count += past || table->backends[i].state <= TABLE_ACTIVE;
 	}
-	if (state.backend_count)
+	if (table_good_backends(&state))
 		add_matched(first, &state);
 	free(state.backends);
 }

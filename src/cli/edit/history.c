@@ -63,12 +63,6 @@ static void say_forgotten(const struct table_set *set, uint32_t t, const struct 
 		why);
 }
 
-/* A state of the future has no age: a clock is or was wrong. */
-static bool is_old(const struct table_past *past, int64_t now, uint32_t keep_s)
-{
-	return keep_s == 0 || (past->time < now && now - past->time > keep_s);
-}
-
 /* Adds the state that the change replaces. It is never older than the states after it, so that a clock that was set
  * back does not make edit forget it too early. */
 static void add_replaced(struct draft *draft, struct table_past *state, const struct table *table, int64_t now)
@@ -97,18 +91,23 @@ static bool write_states(struct change *change, const struct table_set *set, uin
 	const struct table *table = &set->tables[t];
 	struct draft draft = {.change = change, .t = t, .edit = edit, .object = ""};
 	int64_t now = time(NULL);
+	const struct table_past_change what = {
+		.table = table, .before = &states[0], .now = &states[1], .time = now, .keep_s = keep_s};
+	const struct table_past *past[TABLE_MAX_PAST];
+	enum table_past_fate fates[TABLE_MAX_PAST];
 
 	if (keep_s && states[0].backend_count)
 		add_replaced(&draft, &states[0], table, now);
+	for (uint32_t i = 0; i < table->past_count; i++)
+		past[i] = &table->past[i];
+	table_past_choose(&what, past, table->past_count, fates);
 	for (uint32_t i = 0; i < table->past_count; i++) {
-		/* The rows already follow from these states. */
-		if (past_is_same(&states[0], &table->past[i]) || past_is_same(&states[1], &table->past[i]))
-			continue;
-		if (is_old(&table->past[i], now, keep_s))
-			say_forgotten(set, t, &table->past[i], "it is older than --keep (24h unless given)");
-		else if (draft.list.count == TABLE_MAX_PAST)
-			say_forgotten(set, t, &table->past[i], "a table has at most 16");
-		else
+		if (fates[i] == TABLE_PAST_OLD)
+			say_forgotten(set, t, past[i], "it is older than --keep (24h unless given)");
+		else if (fates[i] == TABLE_PAST_CROWDED)
+			say_forgotten(set, t, past[i],
+				"a table has at most 16, and the others name almost all of its proxies in its rows");
+		else if (fates[i] == TABLE_PAST_KEPT)
 			add_kept(&draft, i);
 	}
 	return finish(&draft);
@@ -147,9 +146,9 @@ static bool update_table(
 	/* With another seed, previous states say nothing about the rows. */
 	if (memcmp(old->seed, new->seed, SIPHASH_KEY_SIZE) != 0)
 		return true;
-	past_of_table(old, false, &states[0]);
-	past_of_table(new, false, &states[1]);
-	if (!past_is_same(&states[0], &states[1]))
+	past_of_table(old, true, &states[0]);
+	past_of_table(new, true, &states[1]);
+	if (!table_past_is_same(&states[0], &states[1]))
 		updated = copy_table(change, set, t, copy, states, keep_s);
 	free(states[0].backends);
 	free(states[1].backends);
@@ -188,10 +187,10 @@ bool history_forget_old(struct change *change, uint32_t t, uint32_t keep_s)
 	uint32_t old = 0;
 
 	for (uint32_t i = 0; i < table->past_count; i++)
-		old += is_old(&table->past[i], now, keep_s);
+		old += table_past_is_old(&table->past[i], now, keep_s);
 	snprintf(object, sizeof(object), "tables[%u]", t);
 	for (uint32_t i = 0; i < table->past_count && old; i++)
-		if (is_old(&table->past[i], now, keep_s))
+		if (table_past_is_old(&table->past[i], now, keep_s))
 			say_forgotten(&change->old.set, t, &table->past[i], "it is older than --keep (24h unless given)");
 		else
 			add_kept(&draft, i);

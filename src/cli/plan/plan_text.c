@@ -115,12 +115,12 @@ static bool append_backend(const struct plan_input *input, struct json_edit *tex
 	return done;
 }
 
-/* Adds the active and filling backends of a table, if there are any: all, or those that are healthy. */
-static void add_state(struct past_list *list, const struct table *table, bool healthy_only)
+/* Adds the state of a table, if it has first hops: with the health of its backends, or as if all were healthy. */
+static void add_state(struct past_list *list, const struct table *table, bool with_health)
 {
 	struct table_past state;
 
-	past_of_table(table, healthy_only, &state);
+	past_of_table(table, with_health, &state);
 	state.time = time(NULL);
 	if (state.backend_count)
 		past_list_add(list, past_text(&state));
@@ -136,8 +136,8 @@ static bool any_down(const struct table *table)
 }
 
 /*
- * Sets `previous`: the other of the two states first, and then the previous states of CURRENT. Health does not enter
- * the matching, so the state begins with the backends that are up: the row is then matched to its real first hop.
+ * Sets `previous`: the other of the two states first, and then the previous states of CURRENT. If some of its backends
+ * are down, the same state with these up follows, because they may come back.
  */
 static bool set_past(struct json_edit *text, const struct table_diff *pair, enum plan_kind kind, bool with_past)
 {

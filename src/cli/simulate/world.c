@@ -34,60 +34,45 @@ static void drop_from(struct table *table, uint32_t count)
 		free(table->past[--table->past_count].backends);
 }
 
-/* Drops the states that say nothing besides these two. */
-static void drop_same(struct table *table, const struct table_past *state, const struct table_past *now)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < table->past_count; i++) {
-		if (past_is_same(state, &table->past[i]) || past_is_same(now, &table->past[i]))
-			free(table->past[i].backends);
-		else
-			table->past[kept++] = table->past[i];
-	}
-	table->past_count = kept;
-}
-
-/* The state becomes the newest one. */
-static void push(struct table *table, const struct table_past *state)
-{
-	drop_from(table, TABLE_MAX_PAST - 1);
-	memmove(table->past + 1, table->past, table->past_count * sizeof(*table->past));
-	table->past[0] = *state;
-	table->past_count++;
-}
-
-static void drop_old(struct table *table, int64_t now_s)
-{
-	uint32_t kept = 0;
-
-	while (kept < table->past_count && table->past[kept].time >= now_s - KEEP_S)
-		kept++;
-	drop_from(table, kept);
-}
-
 /*
  * If the state differs from the present one, adds it, and drops those that are too old or say nothing more, as `edit`
- * does. Takes over state->backends.
+ * and glb-healthcheck do. Takes over before->backends.
  */
-static void remember(struct world *world, struct table_past *state, int64_t now_ms)
+static void remember(struct world *world, struct table_past *before, int64_t now_ms)
 {
 	struct table *table = &world->table;
-	struct table_past now;
+	const struct table_past *past[TABLE_MAX_PAST];
+	enum table_past_fate fates[TABLE_MAX_PAST];
+	struct table_past now, kept[TABLE_MAX_PAST];
+	uint32_t count = 0;
 
-	past_of_table(table, false, &now);
+	past_of_table(table, true, &now);
 	if (!world->history)
 		drop_from(table, 0);
-	if (world->history && !past_is_same(state, &now)) {
-		drop_same(table, state, &now);
-		drop_old(table, now_ms / 1000);
-		if (state->backend_count > 0) {
-			state->time = now_ms / 1000;
-			push(table, state);
-			state->backends = NULL;
-		}
+	if (!world->history || table_past_is_same(before, &now)) {
+		free(before->backends);
+		free(now.backends);
+		return;
 	}
-	free(state->backends);
+	before->time = now_ms / 1000;
+	for (uint32_t i = 0; i < table->past_count; i++)
+		past[i] = &table->past[i];
+	table_past_choose(
+		&(struct table_past_change){
+			.table = table, .before = before, .now = &now, .time = before->time, .keep_s = KEEP_S},
+		past, table->past_count, fates);
+	if (before->backend_count)
+		kept[count++] = *before;
+	else
+		free(before->backends);
+	for (uint32_t i = 0; i < table->past_count; i++) {
+		if (fates[i] == TABLE_PAST_KEPT)
+			kept[count++] = table->past[i];
+		else
+			free(table->past[i].backends);
+	}
+	memcpy(table->past, kept, count * sizeof(*kept));
+	table->past_count = count;
 	free(now.backends);
 }
 
@@ -297,7 +282,7 @@ bool world_change(struct world *world, const struct script_step *step, int64_t n
 
 	if (step->verb == SCRIPT_WAIT || step->verb == SCRIPT_WAIT_DRAINED)
 		return change(world, step, faults);
-	past_of_table(&world->table, false, &before);
+	past_of_table(&world->table, true, &before);
 	changed = change(world, step, faults);
 	remember(world, &before, now_ms);
 	return changed;

@@ -117,6 +117,7 @@ const struct conf_key conf_healthcheck_keys[] = {
 	{"hold_ms", conf_read_unsigned, AT(hold_ms), "10000", 0, 3600000},
 	{"hold_max_ms", conf_read_unsigned, AT(hold_max_ms), .min = 1, .max = 86400000},
 	{"panic_threshold", conf_read_unsigned, AT(panic_threshold), "50", 0, 100},
+	{"keep_previous_s", conf_read_unsigned, AT(keep_previous_s), "86400", 0, 315360000},
 	{"max_shrink", conf_read_unsigned, AT(max_shrink), TEXT_OF(TABLE_GUARD_MAX_SHRINK), 0, TABLE_GUARD_OFF},
 	{"max_concurrent", conf_read_unsigned, AT(max_concurrent), "1024", 1, 65535},
 	{"full_handshake_ms", conf_read_unsigned, AT(full_handshake_ms), "30000", 0, 86400000},

@@ -36,6 +36,8 @@ struct conf {
 	/* How long an unhealthy verdict stays at least, and at most if the check flaps. */
 	unsigned hold_ms, hold_max_ms;
 	unsigned panic_threshold, max_concurrent;
+	/* Greatest age of the states that are recorded because health moved first hops; 0: none are. */
+	unsigned keep_previous_s;
 	/* Percent, see table/table_guard.h. */
 	unsigned max_shrink;
 	/* Without a family: the kernel chooses the source address. */

@@ -76,8 +76,10 @@ static void fail(struct publisher *publisher, struct faults *faults)
 	schedule(publisher);
 }
 
-static void succeed(struct publisher *publisher, char *text, size_t size)
+static void succeed(struct publisher *publisher, char *text, size_t size, const struct history *history)
 {
+	history_free(&publisher->history);
+	publisher->history = *history;
 	free(publisher->written);
 	publisher->written = text;
 	publisher->written_size = size;
@@ -92,16 +94,18 @@ static void write_table(struct publisher *publisher)
 	struct faults faults = {.file = publisher->conf->dst};
 	struct verdicts verdicts[TABLE_MAX_TABLES] = {{0}};
 	struct checklist *list = publisher->list;
+	struct history history = {0};
 	bool urgent = publisher->urgent;
 	char *text = NULL;
 	size_t size = 0;
 
 	verdicts_apply(list, publisher->conf->panic_threshold, verdicts);
-	text = table_document_text(&list->document, &size);
+	text = history_add(&publisher->history, &list->document, (int64_t)time(NULL), publisher->conf->keep_previous_s,
+		table_document_text(&list->document, &size), &size, &history);
 	log_panics(publisher, verdicts);
 	memcpy(publisher->verdicts, verdicts, sizeof(verdicts));
 	if (text && publisher->written && size == publisher->written_size && memcmp(text, publisher->written, size) == 0) {
-		succeed(publisher, text, size);
+		succeed(publisher, text, size, &history);
 		publisher->batch.open = false;
 		if (urgent) {
 			/* The binary table may have been damaged since the hook ran last. */
@@ -117,6 +121,7 @@ static void write_table(struct publisher *publisher)
 		state_file_save(publisher->conf->state_file, list);
 	if (!text || file_replace(publisher->conf->dst, publisher->conf->src, text, size, &faults)) {
 		free(text);
+		history_free(&history);
 		fail(publisher, &faults);
 		faults_clear(&faults);
 		return;
@@ -126,7 +131,7 @@ static void write_table(struct publisher *publisher)
 	damper_batch_written(&publisher->batch, clock_now_ms());
 	publisher->writes++;
 	publisher->written_s = (int64_t)time(NULL);
-	succeed(publisher, text, size);
+	succeed(publisher, text, size, &history);
 	log_written(publisher);
 	reload_hook_request(&publisher->reload_hook);
 }
@@ -134,6 +139,16 @@ static void write_table(struct publisher *publisher)
 static void on_timer(struct ev_loop *, ev_timer *timer, int)
 {
 	write_table(timer->data);
+}
+
+/* Returns true if a table has holders, so that it matters who was a first hop. */
+static bool has_holders(const struct table_set *set)
+{
+	bool any = false;
+
+	for (uint32_t t = 0; t < set->count; t++)
+		any |= table_is_matched(&set->tables[t]);
+	return any;
 }
 
 /* Somebody else may have changed or deleted dst since it was written. Returns true if its content is another
@@ -151,6 +166,8 @@ static bool read_dst(struct publisher *publisher)
 	changed = !publisher->written || !old || publisher->written_size != old_size ||
 		  memcmp(publisher->written, old, old_size) != 0;
 	free(old);
+	if (changed && publisher->written && has_holders(&publisher->list->document.set))
+		history_read(&publisher->history, publisher->written, publisher->written_size);
 	return changed;
 }
 
@@ -209,6 +226,7 @@ void publisher_close(struct publisher *publisher)
 	ev_timer_stop(publisher->loop, &publisher->look);
 	reload_hook_close(&publisher->reload_hook);
 	free(publisher->written);
+	history_free(&publisher->history);
 }
 
 void publisher_request(struct publisher *publisher, const struct check_timing *timing, bool failed)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes dst, a copy of src with `healthy` set for every backend, and then runs the reload hook. dst is replaced
+ * Writes dst, a copy of src with `healthy` set for every backend and the states that health has replaced, and then runs the reload hook. dst is replaced
  * atomically, and only if its content changes. Verdicts that change together are written together. A failed write
  * leaves the old dst in place and is retried with backoff. If another program changes or removes dst or the binary
  * table, both are made again. Everything runs in the event loop's thread.
@@ -8,6 +8,7 @@
 #pragma once
 
 #include "healthcheck/core/checklist.h"
+#include "healthcheck/publish/history.h"
 #include "healthcheck/publish/reload_hook.h"
 #include "healthcheck/publish/verdicts.h"
 
@@ -33,6 +34,8 @@ struct publisher {
 	/* Content of dst when it was last read or written; NULL: unknown. */
 	char *written;
 	size_t written_size;
+	/* What dst has of its tables. */
+	struct history history;
 	/* Failed writes in a row. */
 	unsigned failures;
 	uint64_t writes, failed_writes;

@@ -48,6 +48,7 @@ static uint8_t *encode_past(const struct table_past *past, uint8_t *bytes)
 	for (uint32_t i = 0; i < past->backend_count; i++) {
 		memcpy(backends[i].address, past->backends[i].addr.bytes, sizeof(backends[i].address));
 		backends[i].weight = past->backends[i].weight;
+		backends[i].unhealthy = !past->backends[i].healthy;
 	}
 	return (uint8_t *)(backends + past->backend_count);
 }
@@ -154,8 +155,10 @@ static size_t parse_past(struct binary_reader *reader, size_t at, struct table_p
 	for (uint32_t i = 0; i < past->backend_count; i++) {
 		past->backends[i].addr = netaddr_from_bytes(NETADDR_V4, backends[i].address);
 		past->backends[i].weight = backends[i].weight;
+		past->backends[i].healthy = !backends[i].unhealthy;
 		ok &= check_weight(reader, &backends[i].weight, backends[i].weight);
-		ok &= binary_reader_check_zero(reader, backends[i].zero, sizeof(backends[i].zero), "zero");
+		ok &= BINARY_CHECK(reader, &backends[i], unhealthy, backends[i].unhealthy <= 1, "0 or 1");
+		ok &= binary_reader_check_zero(reader, &backends[i].zero, sizeof(backends[i].zero), "zero");
 	}
 	return ok ? at + size : 0;
 }

@@ -133,7 +133,8 @@ struct v3_past {
 struct v3_past_backend {
 	uint8_t address[4]; /* IPv4 */
 	uint16_t weight;
-	uint8_t zero[2];
+	uint8_t unhealthy; /* 0 or 1 */
+	uint8_t zero;
 } PACKED;
 
 _Static_assert(sizeof(struct v3_header) == 40, "v3 header");

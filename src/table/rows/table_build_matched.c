@@ -46,6 +46,15 @@ static void set_caps(const struct table_order *order, unsigned set, unsigned bal
 	}
 }
 
+/* Returns who was the first hop of the row in a state where it was matched to the contender: the next one if that was
+ * not healthy. */
+static uint16_t holder_of(const struct table_order *order, unsigned state, uint32_t row, uint32_t contender)
+{
+	if (order->contenders[contender].down >> state & 1)
+		contender = table_order_first_up(order, row, state);
+	return contender == UINT32_MAX ? TABLE_MATCHES_NONE : order->contenders[contender].backend;
+}
+
 /* Without a balance, each row is matched to its first preference. */
 static void match_first(const struct table_order *order, unsigned state, uint16_t *backends)
 {
@@ -54,7 +63,7 @@ static void match_first(const struct table_order *order, unsigned state, uint16_
 		struct table_order_entry entry;
 
 		table_order_next(order, row, state, &cursor, &entry);
-		backends[row] = order->contenders[entry.contender].backend;
+		backends[row] = holder_of(order, state, row, entry.contender);
 	}
 }
 
@@ -71,7 +80,7 @@ static int match_balanced(const struct table_order *order, unsigned state, unsig
 		error = table_match(&job, NULL, matched);
 	}
 	for (uint32_t row = 0; error == 0 && row < TABLE_ROWS; row++)
-		backends[row] = order->contenders[matched[row]].backend;
+		backends[row] = holder_of(order, state, row, matched[row]);
 	free(matching.cursors);
 	free(caps);
 	free(matched);
@@ -102,11 +111,11 @@ static bool adds_nothing(const struct table_order *order, const struct table *ta
 	for (unsigned newer = first; newer < state; newer++)
 		same[newer] = balance_of(table, newer) == balance_of(table, state);
 	for (uint32_t i = 0; i < order->contender_count; i++) {
-		uint32_t sets = order->contenders[i].sets;
+		uint32_t sets = order->contenders[i].sets, down = order->contenders[i].down;
 
 		any |= sets >> state & 1;
 		for (unsigned newer = first; newer < state; newer++)
-			same[newer] &= (sets >> newer & 1) == (sets >> state & 1);
+			same[newer] &= !(((sets >> newer ^ sets >> state) | (down >> newer ^ down >> state)) & 1);
 	}
 	for (unsigned newer = first; newer < state; newer++)
 		any &= !same[newer];
@@ -210,18 +219,35 @@ static void put_healthy_first(const struct table *table, uint16_t *hops, unsigne
 	memcpy(hops + healthy, down, downs * sizeof(*down));
 }
 
-static void write_row(const struct table *table, const struct table_order *order, const struct table_matches *matches,
-	uint32_t number, struct row row)
+/* Adds the holders of the row, from the present state to the oldest: those that are healthy now, or the others. */
+static void add_holders(
+	const struct table *table, const struct table_matches *matches, uint32_t number, bool healthy, struct row *row)
+{
+	for (unsigned state = 0; state <= table->past_count; state++) {
+		uint16_t holder = matches->states[state] ? matches->states[state][number] : TABLE_MATCHES_NONE;
+
+		if (holder != TABLE_MATCHES_NONE && table->backends[holder].healthy == healthy)
+			add_hop(row, holder);
+	}
+}
+
+static void add_natural(const struct table_order *order, uint32_t number, unsigned set, struct row *row)
 {
 	struct table_order_cursor cursor = {0};
 	struct table_order_entry entry;
 
+	while (row->count < row->limit && table_order_next(order, number, set, &cursor, &entry))
+		add_hop(row, order->contenders[entry.contender].backend);
+}
+
+static void write_row(const struct table *table, const struct table_order *order, const struct table_matches *matches,
+	uint32_t number, struct row row)
+{
 	add_hop(&row, first_hop(table, order, matches, number));
-	for (unsigned state = 0; state <= table->past_count; state++)
-		if (matches->states[state])
-			add_hop(&row, matches->states[state][number]);
-	while (row.count < row.limit && table_order_next(order, number, TABLE_ORDER_SERVING, &cursor, &entry))
-		add_hop(&row, order->contenders[entry.contender].backend);
+	add_holders(table, matches, number, true, &row);
+	add_holders(table, matches, number, false, &row);
+	add_natural(order, number, TABLE_ORDER_HEALTHY, &row);
+	add_natural(order, number, TABLE_ORDER_SERVING, &row);
 	put_healthy_first(table, row.hops + 1, row.count - 1);
 }
 

@@ -9,9 +9,10 @@
 /* The matchings of a table and of its previous states. The owner calls table_matches_free(). */
 struct table_matches {
 	/*
-	 * [0: the table; 1 and later: its previous states, newest first][row]: index of the backend that is matched to
-	 * the row, or TABLE_MATCHES_NONE, if that is nobody who can be a hop now. NULL: the state matches nobody, or
-	 * all rows as a newer state.
+	 * [0: the table; 1 and later: its previous states, newest first][row]: index of the holder of the row, or
+	 * TABLE_MATCHES_NONE, if that is nobody who can be a hop now. It is the backend that is matched to the row, and
+	 * in a previous state in which that was not healthy, the first healthy one in natural order. NULL: the state
+	 * has no holders, or all those of a newer state.
 	 */
 	uint16_t *states[1 + TABLE_MAX_PAST];
 };

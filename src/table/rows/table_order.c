@@ -49,15 +49,17 @@ static uint32_t mention_table(const struct table *table, bool taking_part, struc
 	uint32_t count = candidates ? table_rows_candidates(table, candidates) : 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint8_t state = table->backends[candidates[i].backend].state;
+		const struct table_backend *backend = &table->backends[candidates[i].backend];
 
 		out[i] = (struct mention){.number = i,
 			.contender = {.word = candidates[i].word,
 				.weight = candidates[i].weight,
 				.backend = candidates[i].backend,
-				.sets = taking_part * (UINT32_C(1) << TABLE_ORDER_SERVING |
-							      (uint32_t)candidates[i].preferred << TABLE_ORDER_PREFERRED |
-							      (state == TABLE_ACTIVE || state == TABLE_FILLING))}};
+				.sets = taking_part *
+					(UINT32_C(1) << TABLE_ORDER_SERVING |
+						(uint32_t)backend->healthy << TABLE_ORDER_HEALTHY |
+						(uint32_t)candidates[i].preferred << TABLE_ORDER_PREFERRED |
+						(backend->state == TABLE_ACTIVE || backend->state == TABLE_FILLING))}};
 	}
 	free(candidates);
 	return candidates ? count : UINT32_MAX;
@@ -76,7 +78,8 @@ static uint32_t mention_past(const struct table *table, unsigned first, unsigned
 				.contender = {.word = table_rows_word(&past->backends[i].addr),
 					.weight = past->backends[i].weight,
 					.backend = TABLE_ORDER_GONE,
-					.sets = sets}};
+					.sets = sets,
+					.down = past->backends[i].healthy ? 0 : sets}};
 	}
 	return count;
 }
@@ -96,10 +99,12 @@ static uint32_t merge(struct mention *mentions, uint32_t count)
 				backend = mentions[end].contender.backend;
 		for (uint32_t i = first; i < end; i++) {
 			mentions[i].contender.backend = backend;
-			if (i > first && mentions[i].contender.weight == mentions[left - 1].contender.weight)
+			if (i > first && mentions[i].contender.weight == mentions[left - 1].contender.weight) {
 				mentions[left - 1].contender.sets |= mentions[i].contender.sets;
-			else
+				mentions[left - 1].contender.down |= mentions[i].contender.down;
+			} else {
 				mentions[left++] = mentions[i];
+			}
 		}
 	}
 	qsort(mentions, left, sizeof(*mentions), compare_numbers);
@@ -260,9 +265,9 @@ static void store_list(const struct table_order *order, const struct placed *lis
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t sets = order->contenders[list[i].contender].sets;
 
-		for (unsigned set = 0; set < TABLE_ORDER_SETS; set++)
-			if (list[i].rank.key >= order->set_keys[set])
-				sets &= ~(UINT32_C(1) << set);
+		for (uint32_t left = sets; left; left &= left - 1)
+			if (list[i].rank.key >= order->set_keys[__builtin_ctz(left)])
+				sets &= ~(left & -left);
 		entries[i] = (struct table_order_entry){list[i].rank.score, list[i].contender, sets};
 	}
 	order->counts[row] = (uint16_t)count;
@@ -311,9 +316,9 @@ void table_order_fill(const struct table_order *order, uint32_t first, uint32_t 
 	}
 }
 
-/* The same as table_order_next() without a list. */
-static bool search(
-	const struct table_order *order, uint32_t row, unsigned set, uint32_t passed, struct table_order_entry *entry)
+/* The same as table_order_next() without a list. up: only those that are healthy in the previous state `set`. */
+static bool search(const struct table_order *order, uint32_t row, unsigned set, bool up, uint32_t passed,
+	struct table_order_entry *entry)
 {
 	uint64_t seed = row_seed(order->seed, row);
 	struct placed last = {{0}, 0}, best = {{0}, TABLE_ORDER_GONE};
@@ -327,7 +332,7 @@ static bool search(
 	for (uint32_t i = 0; i < order->contender_count; i++) {
 		struct placed placed = {{0}, i};
 
-		if (!(order->contenders[i].sets >> set & 1))
+		if (!(order->contenders[i].sets >> set & 1) || (up && order->contenders[i].down >> set & 1))
 			continue;
 		placed.rank = table_rank_of(score_of(order, seed, i), order->contenders[i].weight);
 		if ((!passed || is_before(&last, &placed)) && (!found || is_before(&placed, &best))) {
@@ -350,8 +355,19 @@ bool table_order_next(const struct table_order *order, uint32_t row, unsigned se
 		found = entry->sets >> set & 1;
 	}
 	if (!found)
-		found = search(order, row, set, cursor->passed, entry);
+		found = search(order, row, set, false, cursor->passed, entry);
 	if (found)
 		cursor->passed = entry->contender + 1;
 	return found;
+}
+
+uint32_t table_order_first_up(const struct table_order *order, uint32_t row, unsigned set)
+{
+	const struct table_order_entry *entries = order->entries + (size_t)row * order->stride;
+	struct table_order_entry entry;
+
+	for (uint32_t i = 0; i < order->counts[row]; i++)
+		if (entries[i].sets >> set & 1 && !(order->contenders[entries[i].contender].down >> set & 1))
+			return entries[i].contender;
+	return search(order, row, set, true, 0, &entry) ? entry.contender : UINT32_MAX;
 }

@@ -17,7 +17,8 @@
 enum table_order_set {
 	TABLE_ORDER_PAST = 1, /* the newest previous state; older ones follow */
 	TABLE_ORDER_SERVING = TABLE_ORDER_PAST + TABLE_MAX_PAST, /* can be hops: they are not inactive */
-	TABLE_ORDER_PREFERRED, /* of these, only the best ones can be first hops (table_rows.h) */
+	TABLE_ORDER_HEALTHY, /* of these, the healthy ones */
+	TABLE_ORDER_PREFERRED, /* of those that can be hops, only the best ones can be first hops (table_rows.h) */
 	TABLE_ORDER_SETS,
 };
 
@@ -28,6 +29,7 @@ struct table_contender {
 	uint64_t word; /* as in struct table_candidate */
 	uint64_t limit; /* the lists have only scores below this one */
 	uint32_t sets; /* bit n: member of set n */
+	uint32_t down; /* bit n: it is not healthy in previous state n */
 	uint16_t weight;
 	uint16_t backend; /* index in the table; TABLE_ORDER_GONE: no longer listed, or inactive */
 };
@@ -69,3 +71,7 @@ void table_order_fill(const struct table_order *order, uint32_t first, uint32_t 
 /* Finds the next member of the set in the row's natural order. Returns false if there is none. */
 bool table_order_next(const struct table_order *order, uint32_t row, unsigned set, struct table_order_cursor *cursor,
 	struct table_order_entry *entry);
+
+/* Finds the first member of the set of a previous state in the row's natural order that is healthy there, and returns it.
+ * UINT32_MAX: there is none. */
+uint32_t table_order_first_up(const struct table_order *order, uint32_t row, unsigned set);

@@ -18,11 +18,11 @@ static inline void random_past(struct table_past *past, const struct table *tabl
 		.backends = calloc(table->backend_count + 3, sizeof(*past->backends))};
 	for (uint32_t i = 0; i < table->backend_count; i++)
 		if (random_below(8))
-			past->backends[past->backend_count++] = (struct table_past_backend){
-				table->backends[i].addr, random_below(8) ? table->backends[i].weight : random_weight()};
+			past->backends[past->backend_count++] = (struct table_past_backend){table->backends[i].addr,
+				random_below(8) ? table->backends[i].weight : random_weight(), random_below(6)};
 	for (uint32_t i = 0; i < 3 && random_below(2); i++)
-		past->backends[past->backend_count++] =
-			(struct table_past_backend){random_addr(NETADDR_V4, 0xfff000 + i), random_weight()};
+		past->backends[past->backend_count++] = (struct table_past_backend){
+			random_addr(NETADDR_V4, 0xfff000 + i), random_weight(), random_below(4)};
 }
 
 static inline void random_matched_table(

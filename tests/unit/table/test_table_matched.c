@@ -117,7 +117,18 @@ static uint16_t find_backend(const struct table *table, const struct netaddr *ad
 	return GONE;
 }
 
-/* Writes the backends that are matched in a state: 0 is the table itself. */
+/* Returns the twin's backend that was the first hop of the row: the one that is matched, if it is healthy. */
+static uint16_t twin_holder(const struct twin *twin, const struct table *table, uint32_t row)
+{
+	const struct table_past_backend *holder = &twin->backends[twin->matched[row]];
+
+	for (uint32_t i = 0; !holder->healthy && i < twin->count; i++)
+		if (twin->backends[twin->order[row][i]].healthy)
+			holder = &twin->backends[twin->order[row][i]];
+	return holder->healthy ? find_backend(table, &holder->addr) : GONE;
+}
+
+/* Writes the holders of a state: 0 is the table itself. */
 static void twin_state(struct twin *twin, const struct table *table, unsigned state, uint16_t matched[TABLE_ROWS])
 {
 	const struct table_past *past = state ? &table->past[state - 1] : NULL;
@@ -129,7 +140,7 @@ static void twin_state(struct twin *twin, const struct table *table, unsigned st
 		if (past)
 			twin->backends[twin->count++] = past->backends[i];
 		else if (backend->state == TABLE_ACTIVE || backend->state == TABLE_FILLING)
-			twin->backends[twin->count++] = (struct table_past_backend){backend->addr, backend->weight};
+			twin->backends[twin->count++] = (struct table_past_backend){backend->addr, backend->weight, true};
 	}
 	memset(matched, 0xff, ROW_BYTES);
 	if (!twin->count)
@@ -137,7 +148,7 @@ static void twin_state(struct twin *twin, const struct table *table, unsigned st
 	twin_order(twin, table->seed);
 	twin_match(twin, past ? past->balance : table->balance);
 	for (uint32_t row = 0; row < TABLE_ROWS; row++)
-		matched[row] = find_backend(table, &twin->backends[twin->matched[row]].addr);
+		matched[row] = twin_holder(twin, table, row);
 }
 
 static bool is_in(const uint16_t *hops, unsigned count, uint16_t backend)
@@ -171,22 +182,32 @@ static void healthy_first(const struct table *table, uint16_t *hops, unsigned co
 	}
 }
 
-/* matched: [state][row]. set: the table; without balance and previous states; and likewise, but with all backends good. */
-static void assert_row(const struct table_set *set, uint16_t (*matched)[TABLE_ROWS], uint32_t row)
+/* Adds backends that the row does not have yet: those with this health. Returns the number of hops. */
+static unsigned add_hops(const struct table *table, uint16_t *hops, unsigned count, uint16_t backend, bool healthy)
 {
-	const struct table *table = &set->tables[0], *plain = &set->tables[1], *natural = &set->tables[2];
-	uint16_t expected[1 + TABLE_MAX_PAST + 1 + TABLE_MAX_HOPS];
+	if (backend != GONE && table->backends[backend].healthy == healthy && !is_in(hops, count, backend))
+		hops[count++] = backend;
+	return count;
+}
+
+/* matched: [state][row]. twin: the natural order of all that can be hops. plain: the table without balance and previous
+ * states. */
+static void assert_row(const struct table *table, const struct table *plain, const struct twin *twin,
+	uint16_t (*matched)[TABLE_ROWS], uint32_t row)
+{
+	uint16_t expected[TWIN_SIZE];
 	unsigned count = 1;
 
 	expected[0] = matched[0][row] != GONE && table->backends[matched[0][row]].healthy
 			      ? matched[0][row]
 			      : plain->rows[row * plain->row_hops];
-	for (unsigned s = 0; s <= table->past_count; s++)
-		if (matched[s][row] != GONE && !is_in(expected, count, matched[s][row]))
-			expected[count++] = matched[s][row];
-	for (unsigned i = 0; i < natural->row_hops; i++)
-		if (!is_in(expected, count, natural->rows[row * natural->row_hops + i]))
-			expected[count++] = natural->rows[row * natural->row_hops + i];
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (unsigned s = 0; s <= table->past_count; s++)
+			count = add_hops(table, expected, count, matched[s][row], pass == 0);
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (unsigned i = 0; i < twin->count; i++)
+			count = add_hops(table, expected, count,
+				find_backend(table, &twin->backends[twin->order[row][i]].addr), pass == 0);
 	healthy_first(table, expected + 1, table->row_hops - 1u);
 	assert_memory_equal(table->rows + row * table->row_hops, expected, sizeof(*expected) * table->row_hops);
 }
@@ -198,27 +219,26 @@ static void test_rows_equal_the_plain_twin(void **state)
 
 	(void)state;
 	for (uint32_t round = 0; round < 6; round++) {
-		struct table_set set = random_set(3);
+		struct table_set set = random_set(2);
 		struct table *table = &set.tables[0];
 
 		random_matched_table(
 			table, 1 + round * 4, (uint8_t)(2 + round), round % 4, round % 2 ? ALL_GOOD : ANY_STATE);
 		copy_plain(&set.tables[1], table, TABLE_MAX_HOPS);
-		copy_plain(&set.tables[2], table, TABLE_MAX_HOPS);
-		for (uint32_t i = 0; i < table->backend_count; i++) {
-			struct table_backend *backend = &set.tables[2].backends[i];
-
-			backend->healthy = true;
-			backend->state = backend->state == TABLE_INACTIVE ? TABLE_INACTIVE : TABLE_ACTIVE;
-		}
 		table->balance = round % 3 ? (uint16_t)(1005 + round * 10) : table->balance;
 		if (!table_is_matched(table))
 			table->balance = 1020;
 		assert_int_equal(table_build(&set, 1), 0);
 		for (unsigned s = 0; s <= table->past_count; s++)
 			twin_state(&twin, table, s, matched[s]);
+		twin.count = 0;
+		for (uint32_t i = 0; i < table->backend_count; i++)
+			if (table->backends[i].state != TABLE_INACTIVE)
+				twin.backends[twin.count++] = (struct table_past_backend){
+					table->backends[i].addr, table->backends[i].weight, true};
+		twin_order(&twin, table->seed);
 		for (uint32_t row = 0; row < TABLE_ROWS; row++)
-			assert_row(&set, matched, row);
+			assert_row(table, &set.tables[1], &twin, matched, row);
 		table_set_free(&set);
 	}
 }
@@ -296,7 +316,7 @@ static void test_a_previous_state_like_the_present_changes_nothing(void **state)
 		table->past[0].backends = calloc(20, sizeof(struct table_past_backend));
 		for (uint32_t i = 0; i < 20; i++)
 			table->past[0].backends[19 - i] =
-				(struct table_past_backend){table->backends[i].addr, table->backends[i].weight};
+				(struct table_past_backend){table->backends[i].addr, table->backends[i].weight, true};
 		if (round % 2)
 			plain->past_count = 0;
 		assert_int_equal(table_build(&set, 1), 0);
@@ -319,15 +339,7 @@ static void copy_past(struct table *to, const struct table *from)
 	}
 }
 
-static bool same_sets(const uint16_t *a, const uint16_t *b, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++)
-		if (!is_in(a, count, b[i]))
-			return false;
-	return true;
-}
-
-/* In a row that is matched to another backend, only the order of the later hops may change. */
+/* In a row that does not have the backend, nothing changes. In others it may go behind the healthy hops, or leave. */
 static void test_a_flap_changes_only_rows_of_its_backend(void **state)
 {
 	(void)state;
@@ -354,7 +366,9 @@ static void test_a_flap_changes_only_rows_of_its_backend(void **state)
 			if (before[0] == 5)
 				continue;
 			assert_int_equal(before[0], after[0]);
-			assert_true(same_sets(before, after, well->row_hops));
+			for (unsigned i = 0; i < well->row_hops; i++)
+				assert_true(before[i] == 5 || !well->backends[before[i]].healthy ||
+					    is_in(after, well->row_hops, before[i]));
 			if (!is_in(before, well->row_hops, 5))
 				assert_memory_equal(before, after, well->row_hops * sizeof(*after));
 			reordered += memcmp(before, after, well->row_hops * sizeof(*after)) != 0;
@@ -365,35 +379,25 @@ static void test_a_flap_changes_only_rows_of_its_backend(void **state)
 	}
 }
 
-/* A dead proxy cannot pass packets on. The rows of the same table with all proxies healthy show which hops there must be,
- * if the matched proxy is healthy. */
+/* A dead proxy cannot pass packets on. */
 static void test_no_healthy_hop_stands_behind_an_unhealthy_one(void **state)
 {
 	(void)state;
 	for (uint32_t round = 0; round < 8; round++) {
-		struct table_set set = random_set(2);
-		struct table *ill = &set.tables[0], *well = &set.tables[1];
-		uint32_t compared = 0, unhealthy = 0;
+		struct table_set set = random_set(1);
+		struct table *ill = &set.tables[0];
+		uint32_t unhealthy = 0;
 
 		random_matched_table(ill, 24, (uint8_t)(2 + round % 7), 1 + round % 4, ANY_STATE);
-		copy_plain(well, ill, ill->hops);
-		copy_past(well, ill);
-		for (uint32_t i = 0; i < well->backend_count; i++)
-			well->backends[i].healthy = true;
 		assert_int_equal(table_build(&set, 1), 0);
 		for (uint32_t row = 0; row < TABLE_ROWS; row++) {
 			const uint16_t *hops = ill->rows + row * ill->row_hops;
-			const uint16_t *all = well->rows + row * ill->row_hops;
 
 			for (unsigned i = 2; i < ill->row_hops; i++)
 				assert_true(ill->backends[hops[i - 1]].healthy || !ill->backends[hops[i]].healthy);
 			unhealthy += !ill->backends[hops[ill->row_hops - 1]].healthy;
-			if (hops[0] != all[0])
-				continue;
-			assert_true(same_sets(hops, all, ill->row_hops));
-			compared++;
 		}
-		assert_true(compared > 0 && unhealthy > 0);
+		assert_true(unhealthy > 0);
 		table_set_free(&set);
 	}
 }
@@ -447,7 +451,7 @@ static void test_rows_list_the_first_hops_of_previous_states(void **state)
 		table->past[p].backends = calloc(SIZE, sizeof(*table->past->backends));
 		for (uint32_t i = 2 * p; i < SIZE; i++)
 			table->past[p].backends[table->past[p].backend_count++] =
-				(struct table_past_backend){old->backends[i].addr, old->backends[i].weight};
+				(struct table_past_backend){old->backends[i].addr, old->backends[i].weight, true};
 		for (uint32_t i = 0; i < 2 * p; i++)
 			old->backends[i].state = TABLE_DRAINING;
 	}

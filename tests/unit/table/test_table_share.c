@@ -135,8 +135,9 @@ static void change(struct table *table, unsigned what)
 
 static void test_whatever_decides_about_rows_is_compared(void **state)
 {
-	struct table_past_backend backend = {{0}, 100};
-	struct table_past past[2] = {{1, 0, 1, &backend}, {2, 0, 1, &backend}};
+	struct table_past_backend backend = {{0}, 100, true};
+	struct table_past past[2] = {{.time = 1, .backend_count = 1, .backends = &backend},
+		{.time = 2, .backend_count = 1, .backends = &backend}};
 	struct table_set set = twins(2);
 	struct table *a = &set.tables[0], *b = &set.tables[1];
 

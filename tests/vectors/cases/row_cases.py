@@ -76,8 +76,11 @@ def _owner_pairs():
             yield _case(name, hops, backend_list, seed_name)
 
 
-def _previous(day, backend_list, **members):
+def _previous(day, backend_list, ill=(), **members):
+    """A previous state; the backends at the places `ill` were not healthy in it, and the others do not say that they were."""
     listed = [{key: backend[key] for key in ("ip", "weight") if key in backend} for backend in backend_list]
+    for place in ill:
+        listed[place]["healthy"] = False
     return {"time": f"2026-01-{day:02}T00:00:00Z", **members, "backends": listed}
 
 
@@ -102,13 +105,58 @@ def _matched_tables():
     yield "unhealthy proxies and previous states, 8 hops", 8, ill, {"previous": [_previous(2, ill[4:]), _previous(1, ill[:5])]}
 
 
+def _with(backend_list, **kinds):
+    """The backends, those at the given places with these members: _with(list, draining=[1], ill=[2])."""
+    members = {"draining": {"state": "draining"}, "inactive": {"state": "inactive"}, "ill": {"healthy": False}}
+    changed = [dict(backend) for backend in backend_list]
+    for kind, places in kinds.items():
+        for place in places:
+            changed[place].update(members[kind])
+    return changed
+
+
+def _tables_with_health():
+    """(name, hops, backends, members): previous states that know who was healthy. All have one seed."""
+    six = backends(6)
+    first_two = [_previous(1, six[:2])]
+    yield "a holder that is down beside one that lives", 2, _with(six, ill=[0]), {"previous": [_previous(2, six[:1]), *first_two]}
+    yield "a holder that is down, and nobody else holds", 2, _with(six, ill=[0]), {"previous": [_previous(1, six[:1])]}
+    yield "an unhealthy proxy of a state was not first", 2, six, {"previous": [_previous(1, six[:2], ill=[0])]}
+    yield "an unhealthy proxy of a state with balance", 3, six, {"previous": [_previous(1, six[:3], ill=[1], balance=1.01)]}
+    yield "a state with balance and an unhealthy proxy that is down again", 3, _with(six, ill=[1]), {
+        "balance": 1.02, "previous": [_previous(1, six[:3], ill=[1], balance=1.005)]}
+    yield "a state in which nobody was healthy", 2, six, {"previous": [_previous(1, six[:3], ill=range(3))]}
+    yield "a state with balance in which nobody was healthy", 3, six, {
+        "previous": [_previous(2, six[:2], ill=range(2), balance=1.1), *first_two]}
+    many = [_previous(6 - n, six[n:n + 1]) for n in range(6)]
+    yield "more holders than hops", 3, six, {"previous": many}
+    yield "more holders than hops, and one of them lives", 3, _with(six, ill=range(5)), {"previous": many}
+    yield "holders that drain, are inactive or have left", 3, _with(six, draining=[0, 1], ill=[1], inactive=[2]), {
+        "previous": [_previous(2, [dict(six[0], ip="192.168.50.99"), six[2]]), *first_two]}
+    yield "nobody is healthy, previous states", 3, _with(six, ill=range(6)), {"previous": [_previous(2, six[4:], ill=[0]), *first_two]}
+    yield "nobody is healthy, balance and previous states", 3, _with(six, ill=range(6), draining=[2]), {
+        "balance": 1.01, "previous": first_two}
+    yield "only draining ones are left, and one is down", 3, _with(six, draining=range(6), ill=[3]), {"previous": many[2:4]}
+    yield "a state that glb-healthcheck has added", 2, _with(six, ill=[2]), {
+        "previous": [_previous(2, six, ill=[1], by_health=True), _previous(1, six, by_health=False)]}
+    weighted = _with([dict(each, weight=weight) for each, weight in zip(backends(8), itertools.cycle((100, 300, 50)))], ill=[1, 6], draining=[4])
+    states = [_previous(4, weighted, ill=[1, 2], balance=1.02), _previous(3, [dict(each, weight=70) for each in weighted[1:]], ill=[0, 3]),
+              _previous(2, weighted[:4], ill=[3], balance=1.5), _previous(1, weighted[5:])]
+    for hops in range(2, 9):
+        yield "health, weights, balance and previous states", hops, weighted, {"balance": 1.02, "previous": states}
+
+
 def _matched_cases():
-    for name, hops, backend_list, members in _matched_tables():
-        _, document, rows = _case(name, hops, backend_list)
+    tables = [(name, hops, backend_list, members, None) for name, hops, backend_list, members in _matched_tables()]
+    tables += [(f"{name}, {hops} hops", hops, backend_list, members, "health") for name, hops, backend_list, members in _tables_with_health()]
+    for name, hops, backend_list, members, seed_name in tables:
+        _, document, rows = _case(name, hops, backend_list, seed_name)
         plain = load_tables(document)[0].all_rows()
         document["tables"][0].update(members)
-        changed = [row for row, hops in enumerate(load_tables(document)[0].all_rows()) if hops[0] != plain[row][0]]
-        yield name, document, sorted({*rows, *changed[:12]})
+        matched = load_tables(document)[0].all_rows()
+        moved = [row for row in range(len(plain)) if plain[row][0] != matched[row][0]]
+        changed = [row for row in range(len(plain)) if plain[row] != matched[row]]
+        yield name, document, sorted({*rows, *moved[:12], *changed[:12]})
 
 
 def collect():

@@ -291,6 +291,14 @@ static void read_time(struct json_reader *reader, json_t *value, const struct js
 			json_string_value(value));
 }
 
+static void read_bool(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
+{
+	if (json_is_boolean(value))
+		*(bool *)field = json_is_true(value);
+	else
+		json_reader_reject(reader, value, JSON_TRUE, "true or false");
+}
+
 static void read_past_ip(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
 {
 	struct netaddr addr;
@@ -304,6 +312,7 @@ static void read_past_ip(struct json_reader *reader, json_t *value, const struct
 static const struct json_member past_backend_members[] = {
 	{"ip", "an IPv4 address", read_past_ip, JSON_AT(struct table_past_backend, addr)},
 	{"weight", WEIGHT(struct table_past_backend, weight)},
+	{"healthy", .read = read_bool, JSON_AT(struct table_past_backend, healthy)},
 	{0},
 };
 
@@ -313,7 +322,7 @@ static void read_past_backends(struct json_reader *reader, json_t *value, const 
 
 	past->backends = json_reader_array(reader, value, member, sizeof(*past->backends), &past->backend_count);
 	for (uint32_t i = 0; i < past->backend_count; i++) {
-		past->backends[i].weight = TABLE_DEFAULT_WEIGHT;
+		past->backends[i] = (struct table_past_backend){.weight = TABLE_DEFAULT_WEIGHT, .healthy = true};
 		json_reader_element(reader, value, i, member->members, &past->backends[i]);
 	}
 	if (past->backends)
@@ -324,6 +333,7 @@ static const struct json_member past_members[] = {
 	{"time", "the time when a newer state replaced this one, like 2026-01-01T00:00:00Z", read_time,
 		JSON_AT(struct table_past, time)},
 	{"balance", .read = read_balance, JSON_AT(struct table_past, balance)},
+	{"by_health", .read = read_bool, JSON_AT(struct table_past, by_health)},
 	{"backends", "an array of the backends that could be first hops", read_past_backends, .max = TABLE_MAX_BACKENDS,
 		.members = past_backend_members},
 	{0},

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "healthcheck/publish/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "table/file/json/json_copy.h"
+#include "table/file/json/json_past.h"
+#include "table/file/json/table_json.h"
+
+void history_free(struct history *history)
+{
+	for (uint32_t t = 0; t < history->count; t++) {
+		struct history_table *table = &history->tables[t];
+
+		free(table->name);
+		free(table->state.backends);
+		for (uint32_t i = 0; i < table->count; i++)
+			free(table->recorded[i].backends);
+	}
+	free(history->tables);
+	*history = (struct history){0};
+}
+
+/* Copies a state. False: out of memory. */
+static bool copy_state(const struct table_past *from, struct table_past *to)
+{
+	*to = *from;
+	to->backends = malloc((from->backend_count + 1) * sizeof(*to->backends));
+	if (to->backends)
+		memcpy(to->backends, from->backends, from->backend_count * sizeof(*to->backends));
+	return to->backends;
+}
+
+/* Copies what identifies a table, and its present state. False: out of memory. */
+static bool open_table(const struct table *table, struct history_table *out)
+{
+	*out = (struct history_table){.name = table->name ? strdup(table->name) : NULL};
+	memcpy(out->seed, table->seed, sizeof(out->seed));
+	return (out->name || !table->name) && (!table_is_matched(table) || table_past_of(table, true, &out->state));
+}
+
+/* Begins the history of tables. False: out of memory; the history is then empty. */
+static bool open_history(const struct table_set *set, struct history *history)
+{
+	bool opened;
+
+	*history = (struct history){.tables = calloc(set->count + 1, sizeof(*history->tables))};
+	opened = history->tables;
+	for (uint32_t t = 0; opened && t < set->count; t++)
+		opened = open_table(&set->tables[t], &history->tables[history->count++]);
+	if (!opened)
+		history_free(history);
+	return opened;
+}
+
+static bool copy_recorded(const struct table *table, struct history_table *out)
+{
+	for (uint32_t i = 0; i < table->past_count; i++) {
+		if (!table->past[i].by_health)
+			continue;
+		if (!copy_state(&table->past[i], &out->recorded[out->count]))
+			return false;
+		table_past_sort(&out->recorded[out->count++]);
+	}
+	return true;
+}
+
+void history_read(struct history *history, const char *text, size_t size)
+{
+	struct faults ignored = {0};
+	struct table_set set = {0};
+	struct history read;
+	bool done = table_json_parse(text, size, &set, &ignored) == 0 && open_history(&set, &read);
+
+	faults_clear(&ignored);
+	if (done) {
+		for (uint32_t t = 0; t < set.count && done; t++)
+			done = copy_recorded(&set.tables[t], &read.tables[t]);
+		history_free(done ? history : &read);
+		if (done)
+			*history = read;
+	}
+	table_set_free(&set);
+}
+
+/* Returns what is known of a table; NULL: nothing, or its rows have another order now. */
+static const struct history_table *find(const struct history *history, const struct table_set *set, uint32_t t)
+{
+	const struct table *table = &set->tables[t];
+	const struct history_table *found = NULL;
+
+	for (uint32_t i = 0; table->name && i < history->count && !found; i++)
+		if (history->tables[i].name && strcmp(history->tables[i].name, table->name) == 0)
+			found = &history->tables[i];
+	if (!table->name && t < history->count && !history->tables[t].name)
+		found = &history->tables[t];
+	return found && found->state.backends && memcmp(found->seed, table->seed, sizeof(found->seed)) == 0 ? found
+													    : NULL;
+}
+
+/* The next `previous` of a table. */
+struct draft {
+	const struct table *table;
+	const struct table_past *states[1 + 2 * TABLE_MAX_PAST]; /* newest first; borrowed */
+	enum table_past_fate fates[1 + 2 * TABLE_MAX_PAST];
+	uint32_t count;
+	struct table_past before; /* state of dst that the write replaces; its backends are borrowed */
+	bool changes; /* the table no longer has the states of src alone */
+};
+
+/* Returns the index of the state among those of src; past_count: it is recorded. */
+static uint32_t place_in_src(const struct table *table, const struct table_past *state)
+{
+	return state >= table->past && state < table->past + table->past_count ? (uint32_t)(state - table->past)
+									       : table->past_count;
+}
+
+/* Merges the states of src and the recorded ones, newest first. A recorded state that src has, too, is left out. */
+static void merge(struct draft *draft, const struct history_table *known, int64_t now, uint32_t keep_s, bool moved)
+{
+	const struct table *table = draft->table;
+	uint32_t from_src = 0;
+
+	for (uint32_t i = 0; known && i < known->count; i++) {
+		const struct table_past *recorded = &known->recorded[i];
+		bool useless = keep_s == 0 || (moved && table_past_is_old(recorded, now, keep_s));
+
+		for (uint32_t s = 0; s < table->past_count; s++)
+			useless |= table_past_is_same(recorded, &table->past[s]);
+		if (useless)
+			continue;
+		while (from_src < table->past_count && table->past[from_src].time >= recorded->time)
+			draft->states[draft->count++] = &table->past[from_src++];
+		draft->states[draft->count++] = recorded;
+	}
+	while (from_src < table->past_count)
+		draft->states[draft->count++] = &table->past[from_src++];
+}
+
+static void make_draft(struct draft *draft, const struct history_table *known, const struct table_past *state,
+	int64_t now, uint32_t keep_s)
+{
+	static const struct table_past nothing = {0};
+	bool moved = known && keep_s && !table_past_is_same(&known->state, state);
+	struct table_past_change change = {
+		.table = draft->table, .before = &nothing, .now = state, .time = now, .keep_s = UINT32_MAX};
+
+	merge(draft, known, now, keep_s, moved);
+	if (moved && known->state.backend_count) {
+		draft->before = known->state;
+		draft->before.by_health = true;
+		draft->before.time = draft->count && draft->states[0]->time > now ? draft->states[0]->time : now;
+		change.before = &draft->before;
+	}
+	table_past_choose(&change, draft->states, draft->count, draft->fates);
+	draft->changes = draft->before.backend_count;
+	for (uint32_t i = 0; i < draft->count; i++) {
+		bool recorded = place_in_src(draft->table, draft->states[i]) == draft->table->past_count;
+
+		draft->changes |= draft->fates[i] == TABLE_PAST_KEPT ? recorded : draft->fates[i] == TABLE_PAST_CROWDED;
+	}
+}
+
+/* Copies the states that are recorded now. */
+static bool keep_recorded(const struct draft *draft, struct history_table *next)
+{
+	if (draft->before.backend_count && !copy_state(&draft->before, &next->recorded[next->count++]))
+		return false;
+	for (uint32_t i = 0; i < draft->count; i++)
+		if (draft->fates[i] == TABLE_PAST_KEPT &&
+			place_in_src(draft->table, draft->states[i]) == draft->table->past_count &&
+			!copy_state(draft->states[i], &next->recorded[next->count++]))
+			return false;
+	return true;
+}
+
+/* Sets `previous` in the text of a table. The states of src keep their text. */
+static bool write_draft(const struct draft *draft, struct json_edit *edit)
+{
+	struct past_list list = {0};
+	char path[32];
+
+	if (draft->before.backend_count)
+		past_list_add(&list, past_text(&draft->before));
+	for (uint32_t i = 0; i < draft->count; i++) {
+		uint32_t place = place_in_src(draft->table, draft->states[i]);
+
+		if (draft->fates[i] != TABLE_PAST_KEPT)
+			continue;
+		snprintf(path, sizeof(path), "previous[%u]", place);
+		past_list_add(&list,
+			place < draft->table->past_count ? json_edit_get(edit, path) : past_text(draft->states[i]));
+	}
+	return past_list_write(&list, edit, "");
+}
+
+static bool copy_table(const struct draft *draft, uint32_t t, struct json_copy *copy)
+{
+	const struct json_step steps[] = {{.key = "tables"}, {.index = t}};
+	struct json_span span;
+	struct json_edit edit;
+	bool written;
+
+	json_locate(&copy->locate, steps, 2, &span);
+	edit.size = span.end - span.value.at;
+	edit.text = strndup(copy->locate.text + span.value.at, edit.size);
+	written = edit.text && write_draft(draft, &edit);
+	if (written) {
+		json_copy_until(copy, span.value.at);
+		fwrite(edit.text, 1, edit.size, copy->to);
+		copy->done = span.end;
+	}
+	free(edit.text);
+	return written;
+}
+
+char *history_add(const struct history *history, const struct table_document *document, int64_t now, uint32_t keep_s,
+	char *text, size_t *size, struct history *next)
+{
+	const struct table_set *set = &document->set;
+	struct json_copy copy = {.locate = {.text = text, .size = *size}};
+	char *result = NULL;
+	size_t result_size;
+	bool done = text && open_history(set, next);
+
+	copy.to = done ? open_memstream(&result, &result_size) : NULL;
+	done = copy.to;
+	for (uint32_t t = 0; done && t < set->count; t++) {
+		struct draft draft = {.table = &set->tables[t]};
+
+		if (!next->tables[t].state.backends)
+			continue;
+		make_draft(&draft, find(history, set, t), &next->tables[t].state, now, keep_s);
+		done = keep_recorded(&draft, &next->tables[t]) && (!draft.changes || copy_table(&draft, t, &copy));
+	}
+	if (copy.to) {
+		json_copy_until(&copy, *size);
+		done = fclose(copy.to) == 0 && done;
+	}
+	free(text);
+	if (done) {
+		*size = result_size;
+		return result;
+	}
+	free(result);
+	history_free(next);
+	return NULL;
+}

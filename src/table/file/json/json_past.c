@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "table/file/json/json_past.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/utc.h"
+
+char *past_text(const struct table_past *state)
+{
+	char time_text[UTC_TEXT_MAX], addr[NETADDR_TEXT_MAX], *text;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	if (!to)
+		return NULL;
+	fprintf(to, "{ \"time\": \"%s\", ", utc_format(state->time, time_text));
+	if (state->balance)
+		fprintf(to, "\"balance\": %g, ", state->balance / 1000.0);
+	fprintf(to, "%s\"backends\": [", state->by_health ? "\"by_health\": true, " : "");
+	for (uint32_t i = 0; i < state->backend_count; i++) {
+		const struct table_past_backend *backend = &state->backends[i];
+
+		fprintf(to, "%s{ \"ip\": \"%s\"", i ? ", " : "", netaddr_format(&backend->addr, addr));
+		if (backend->weight != TABLE_DEFAULT_WEIGHT)
+			fprintf(to, ", \"weight\": %u", backend->weight);
+		fprintf(to, "%s }", backend->healthy ? "" : ", \"healthy\": false");
+	}
+	fprintf(to, "] }");
+	if (fclose(to) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+void past_list_add(struct past_list *list, char *element)
+{
+	list->failed |= !element;
+	list->elements[list->count++] = element;
+}
+
+bool past_list_write(struct past_list *list, struct json_edit *edit, const char *object)
+{
+	bool written = !list->failed;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s%sprevious", object, *object ? "." : "");
+	if (written && list->count)
+		written = json_edit_set_array(edit, object, "previous", list->elements, list->count);
+	else if (written)
+		written = json_edit_drop(edit, path);
+	for (size_t i = 0; i < list->count; i++)
+		free(list->elements[i]);
+	return written;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The member `previous` of tables as JSON text (docs/reference/table-json.md#previous-states). Pure, but allocates
+ * memory. Any thread. */
+#pragma once
+
+#include "table/file/json/json_edit.h"
+#include "table/table.h"
+
+/* The next `previous` of a table. Starts zeroed. */
+struct past_list {
+	char *elements[TABLE_MAX_PAST + 2]; /* as JSON text; owned */
+	size_t count;
+	bool failed; /* out of memory */
+};
+
+/* Adds a state as JSON text, which the list owns. NULL: the list has failed. */
+void past_list_add(struct past_list *list, char *element);
+
+/* Makes the list the `previous` of the object, or removes that if the list is empty. Frees the elements. False: out of
+ * memory. */
+bool past_list_write(struct past_list *list, struct json_edit *edit, const char *object);
+
+/* Returns the state as JSON text, which the caller frees. NULL: out of memory. */
+char *past_text(const struct table_past *state);
