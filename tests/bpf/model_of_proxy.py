@@ -11,7 +11,7 @@ import struct
 from model.encap import checksum
 from model.flow import ETHERTYPE_TAGS, ICMP, ICMP_ERRORS, ICMPV6, PARSE_IP, TCP, UDP, be16, trim_ip
 from model.gue import decode_gue
-from model.verdict import DROP_EXTENSION_HEADERS, DROP_TRUNCATED, Stop
+from model.verdict import Stop
 
 XDP_DROP, XDP_PASS, XDP_REDIRECT = 1, 2, 4
 SYN, RST, ACK = 0x02, 0x04, 0x10
@@ -104,8 +104,8 @@ def _parse_inner(family, data):
 
 def _inner_drop(verdict):
     return {
-        DROP_TRUNCATED: "drop_inner_truncated",
-        DROP_EXTENSION_HEADERS: "drop_inner_extension_headers",
+        "drop_truncated": "drop_inner_truncated",
+        "drop_extension_headers": "drop_inner_extension_headers",
     }.get(verdict, "drop_inner_malformed")
 
 

@@ -4,7 +4,7 @@
 import ipaddress
 
 from .flow import ETHERTYPE_TAGS, MAX_TAGS, be16
-from .verdict import DROP_MARTIAN, DROP_NOT_FOR_US, DROP_VLAN, EXCEPTION, Stop
+from .verdict import Stop
 
 MARTIANS = [
     ipaddress.ip_network(network)
@@ -30,14 +30,14 @@ def admit(frame, config, port_mac):
     macs, vlans = config.accept_macs, config.accept_vlans
     group = macs is not None and frame[0] & 1
     if macs not in (None, "any") and not group and frame[:6] not in (port_mac, *macs):
-        raise Stop(DROP_NOT_FOR_US)
+        raise Stop("drop_not_for_us")
     ids = vlan_ids(frame)
     if vlans != "any" and ids is not None:
         tagged = [vlan for vlan in ids if vlan != 0] or [0]
         if not set(tagged) <= set(vlans):
-            raise Stop(DROP_VLAN)
+            raise Stop("drop_vlan")
     if group:
-        raise Stop(DROP_NOT_FOR_US if config.exception_path == "none" else EXCEPTION)
+        raise Stop("drop_not_for_us" if config.exception_path == "none" else "exception")
 
 
 def check_source(src, dst, config):
@@ -45,4 +45,4 @@ def check_source(src, dst, config):
     address = ipaddress.ip_address(src)
     martian = src == dst or any(address in network for network in MARTIANS)
     if martian and config.drop_martians:
-        raise Stop(DROP_MARTIAN)
+        raise Stop("drop_martian")

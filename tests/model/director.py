@@ -82,17 +82,17 @@ class Director:
         except verdict.Stop as stop:
             decision, out = stop.verdict, None
         if decision == verdict.UNMATCHED and read_message(frame, self.config, self.tables):
-            decision = verdict.UNDERLAY_TOO_BIG
+            decision = "underlay_too_big"
         if decision == verdict.UNMATCHED:
             no_path = self.config.exception_path == "none"
-            decision = verdict.DROP_UNMATCHED if no_path else verdict.EXCEPTION
+            decision = "drop_unmatched" if no_path else "exception"
         if out:
             out = out[:12] + self._tags(decision, frame) + out[12:]
         return Result(decision, out, explain)
 
     def _tags(self, decision, received):
         """The tags of a frame to send. A reply to the sender's MAC address stays in its VLAN."""
-        if decision == verdict.ANSWERED_TOO_BIG and self.config.outbound_gateway_mac is None:
+        if decision == "answered_too_big" and self.config.outbound_gateway_mac is None:
             return received[12 : 12 + 4 * len(vlan_ids(received))]
         vlan = self.config.outbound_vlan
         return b"\x81\x00" + vlan.to_bytes(2, "big") if vlan else b""
@@ -101,7 +101,7 @@ class Director:
         room = self.config.outbound_mtu - overhead(route.hops)
         mac = self._next_hop(packet, route)
         if mac is None:
-            raise verdict.Stop(verdict.DROP_NO_NEXT_HOP)
+            raise verdict.Stop("drop_no_next_hop")
         if len(packet.data) > room:
             return self._too_big(packet, room)
         outer = encapsulate(
@@ -113,7 +113,7 @@ class Director:
             self.config.outbound_src_ip,
             self.config.outbound_udp_checksum,
         )
-        return verdict.FORWARDED, ethernet(mac, self.port_mac, 4, outer)
+        return "forwarded", ethernet(mac, self.port_mac, 4, outer)
 
     def _next_hop(self, packet, route):
         if self.next_hops is None:
@@ -124,14 +124,14 @@ class Director:
     def _too_big(self, packet, room):
         header = packet.header
         if not may_reply(packet, self.config, self.tables):
-            raise verdict.Stop(verdict.DROP_TOO_BIG)
+            raise verdict.Stop("drop_too_big")
         answer = too_big_reply(
             packet.family, packet.data, src=header.dst, dst=header.src, mtu=room
         )
         fixed = self.config.outbound_gateway_mac is not None
         back = self.gateway_mac if fixed else packet.macs[6:]
         out = ethernet(back, self.port_mac, packet.family, answer)
-        return verdict.ANSWERED_TOO_BIG, out
+        return "answered_too_big", out
 
 
 def _mac(mac):

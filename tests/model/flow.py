@@ -7,7 +7,7 @@ Raises Stop with the verdict of the first rule that ends the parsing.
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from .verdict import DROP_EXTENSION_HEADERS, DROP_MALFORMED, DROP_TRUNCATED, UNMATCHED, Stop
+from .verdict import UNMATCHED, Stop
 
 ETHERTYPE_IPV4 = 0x0800
 ETHERTYPE_IPV6 = 0x86DD
@@ -71,12 +71,12 @@ def be16(data, at):
 
 def _need(data, length):
     if len(data) < length:
-        raise Stop(DROP_TRUNCATED)
+        raise Stop("drop_truncated")
 
 
 def _malformed_if(condition):
     if condition:
-        raise Stop(DROP_MALFORMED)
+        raise Stop("drop_malformed")
 
 
 def parse_ethernet(frame):
@@ -132,7 +132,7 @@ def parse_ipv6(data):
     while protocol in EXTENSION_HEADERS and not later_fragment:
         count += 1
         if count > MAX_EXTENSION_HEADERS:
-            raise Stop(DROP_EXTENSION_HEADERS)
+            raise Stop("drop_extension_headers")
         _need(data, at + 8)
         length = 8
         if protocol == FRAGMENT:

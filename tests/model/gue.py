@@ -13,7 +13,7 @@ import ipaddress
 
 from .encap import GUE_PORT, GUE_PROTOCOL
 from .flow import ETHERTYPE_IPV4, UDP, be16, parse_ethernet, parse_ipv4, trim_ip
-from .verdict import DROP_TRUNCATED, Stop
+from .verdict import Stop
 
 UDP_HEADER = 8
 SHORTEST_UDP = UDP_HEADER + 4 + 4  # GUE header and private word, without hops
@@ -31,7 +31,7 @@ def _outer(frame):
             raise NotOk("not_gue")
         header = parse_ipv4(trim_ip(4, data))
     except Stop as stop:
-        raise NotOk("truncated" if stop.verdict == DROP_TRUNCATED else "not_gue") from stop
+        raise NotOk("truncated" if stop.verdict == "drop_truncated" else "not_gue") from stop
     if header.fragment or header.protocol != UDP:
         raise NotOk("not_gue")
     udp = header.payload

@@ -7,7 +7,7 @@ from .config import uses_ports
 from .flow import Kind
 from .siphash import siphash24
 from .table import ROWS
-from .verdict import DROP_FRAGMENT, UNMATCHED, Stop
+from .verdict import UNMATCHED, Stop
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def find_table(tables, flow, hash_fields):
     if not found:
         raise Stop(UNMATCHED)
     if flow.kind is Kind.LATER_FRAGMENT and (len(found) > 1 or uses_ports(hash_fields)):
-        raise Stop(DROP_FRAGMENT)
+        raise Stop("drop_fragment")
     return found[0]
 
 

@@ -1,22 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verdicts of the model. The director has more verdicts, for its queues and buffers."""
+"""How the model ends the processing of a packet. docs/reference/counters.md has the names of the verdicts."""
 
-FORWARDED = "forwarded"
-ANSWERED_TOO_BIG = "answered_too_big"
-UNDERLAY_TOO_BIG = "underlay_too_big"
-EXCEPTION = "exception"
-DROP_NOT_FOR_US = "drop_not_for_us"
-DROP_VLAN = "drop_vlan"
-DROP_MARTIAN = "drop_martian"
-DROP_UNMATCHED = "drop_unmatched"
-DROP_TRUNCATED = "drop_truncated"
-DROP_MALFORMED = "drop_malformed"
-DROP_EXTENSION_HEADERS = "drop_extension_headers"
-DROP_FRAGMENT = "drop_fragment"
-DROP_TOO_BIG = "drop_too_big"
-DROP_NO_NEXT_HOP = "drop_no_next_hop"
-
-UNMATCHED = "unmatched"  # internal: becomes EXCEPTION or DROP_UNMATCHED, as configured
+UNMATCHED = "unmatched"  # internal: becomes exception or drop_unmatched, as configured
 
 
 class Stop(Exception):

@@ -13,6 +13,7 @@ from pathlib import Path
 from lab.tools import TIMEOUT_S, wait_until
 from support import pcap
 from support.director_conf import OPEN, write_config
+from support.facts import VERDICTS
 from support.tree import CLI, DIRECTOR
 
 # The CPU flags that each ISA needs.
@@ -165,13 +166,6 @@ class DirectorProcess:
     def printed_counters(self):
         lines = self._stdout.read_text(encoding="ascii").splitlines()
         return {name: int(value) for name, value in (line.split() for line in lines)}
-
-
-VERDICTS = (
-    "forwarded answered_too_big underlay_too_big exception drop_not_for_us drop_vlan drop_martian drop_unmatched drop_truncated drop_malformed "
-    "drop_extension_headers drop_fragment drop_too_big drop_no_next_hop drop_no_buffer "
-    "drop_tx_full drop_exception_limited drop_exception_full"
-).split()
 
 
 def verdicts(stats):

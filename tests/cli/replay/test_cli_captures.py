@@ -8,14 +8,9 @@ import pytest
 
 from support import pcap
 from support.cli import FAILED, run, run_json, table, tcp_frame, write_conf, write_tables
+from support.facts import VERDICTS
 from support.vectors import GUE, PACKETS
 
-VERDICTS = [
-    "forwarded", "answered_too_big", "underlay_too_big", "exception", "drop_not_for_us", "drop_vlan", "drop_martian", "drop_unmatched",
-    "drop_truncated", "drop_malformed",
-    "drop_extension_headers", "drop_fragment", "drop_too_big", "drop_no_next_hop", "drop_no_buffer", "drop_tx_full",
-    "drop_exception_limited", "drop_exception_full",
-]
 ARP = bytes(12) + b"\x08\x06" + bytes(28)
 
 
