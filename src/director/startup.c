@@ -108,7 +108,7 @@ static int check_vdevs(int argc, char **argv)
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(vdev, ","), vdev);
 		if (rte_eth_dev_get_port_by_name(name, &port) == 0)
 			continue;
-		log_error("--vdev %s: the driver created no port: see EAL's messages above, and check that the interface or file exists and that the director may open it",
+		log_error("--vdev %s: the driver created no port: see EAL's messages above, and check that the interface exists and is up, or that the file exists, and that the director may open it",
 			vdev);
 		error = -ENODEV;
 	}

@@ -133,12 +133,18 @@ class Announcer:
         self.environment.pop("NOTIFY_SOCKET", None)
         (folder / "on").mkdir()
         self.daemon = folder / "daemon"
-        self.daemon.write_text(DAEMON.format(folder=folder), encoding="ascii")
-        self.daemon.chmod(0o755)
+        self.change_daemon(DAEMON.format(folder=folder))
         self.write_driver(DRIVER)
         self.configure()
         self.process = None
         self.prefix = []  # words before the command of the daemon
+
+    def change_daemon(self, text):
+        """Replaces the file, because nobody can run a program while it is written."""
+        new = self.daemon.with_suffix(".new")
+        new.write_text(text, encoding="ascii")
+        new.chmod(0o755)
+        new.rename(self.daemon)
 
     def write_driver(self, text):
         (self.folder / "driver.conf").write_text(text.format(folder=self.folder), encoding="ascii")

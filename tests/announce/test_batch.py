@@ -83,7 +83,7 @@ def test_a_single_vip_gets_its_command(announcer, director):
 
 def test_error_of_a_vip_is_its_own_and_the_others_are_set(announcer, director):
     text = announcer.daemon.read_text()
-    announcer.daemon.write_text(text.replace("case $1 in", f"[ $2 != {BAD} ] || {{ echo no such protocol; exit 1; }}\ncase $1 in"))
+    announcer.change_daemon(text.replace("case $1 in", f"[ $2 != {BAD} ] || {{ echo no such protocol; exit 1; }}\ncase $1 in"))
     write_batch(announcer, each=f"case $line in *{BAD}) continue; esac")
     with announcer:
         announcer.wait_announced(*(name for name in NAMES if name != BAD))
@@ -101,7 +101,7 @@ def test_release_names_the_vip_that_the_batch_and_its_command_leave(announcer, d
         announcer.wait_rounds(director)
         announcer.stop(signal.SIGKILL)
     text = announcer.daemon.read_text()
-    announcer.daemon.write_text(text.replace("case $1 in", f"[ $2 != {BAD} ] || {{ echo no such protocol; exit 1; }}\ncase $1 in"))
+    announcer.change_daemon(text.replace("case $1 in", f"[ $2 != {BAD} ] || {{ echo no such protocol; exit 1; }}\ncase $1 in"))
     write_batch(announcer, each=f"case $line in *{BAD}) continue; esac")
     stderr = announcer.call("release", code=1).stderr
     assert f"{VIPS[7]}: may still be announced: {announcer.daemon} failed with exit code 1: no such protocol" in stderr
@@ -144,7 +144,7 @@ def test_missing_batch_leaves_all_to_the_commands(announcer, director):
 def test_vips_whose_announcement_is_not_confirmed_are_withdrawn(announcer, director):
     """The batch has announced them, and then the check overlooks them."""
     announcer.configure(reassert_ms=60000)
-    announcer.daemon.write_text(announcer.daemon.read_text().replace("Static master4", "static master4").replace("enable)", "enable) exit 1;;\n\tx)"))
+    announcer.change_daemon(announcer.daemon.read_text().replace("Static master4", "static master4").replace("enable)", "enable) exit 1;;\n\tx)"))
     with announcer:
         announcer.wait_announced(*NAMES)
         director.fail()
@@ -156,7 +156,7 @@ def test_check_that_overlooks_the_vips_is_not_trusted(announcer, director):
     announcer.configure(reassert_ms=60000)
     with announcer:
         wait_all(announcer)
-        announcer.daemon.write_text(announcer.daemon.read_text().replace("Static master4", "static master4"))
+        announcer.change_daemon(announcer.daemon.read_text().replace("Static master4", "static master4"))
         write_batch(announcer, "exit 0")
         assert announcer.stop() == 0
     assert announcer.announced == []

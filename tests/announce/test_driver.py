@@ -50,7 +50,7 @@ def test_vip_whose_command_fails_does_not_hold_up_the_others(announcer, director
     """For instance, somebody has added a VIP to the table, and bird.conf has no protocol for it yet."""
     director.set_tables(("new", 1, ["203.0.113.1"]), ("web", 1, [VIP]), ("web6", 1, [VIP6]))
     text = announcer.daemon.read_text()
-    announcer.daemon.write_text(text.replace("case $1 in", "[ $2 != glb_203_0_113_1 ] || { echo no such protocol; exit 1; }\ncase $1 in"))
+    announcer.change_daemon(text.replace("case $1 in", "[ $2 != glb_203_0_113_1 ] || { echo no such protocol; exit 1; }\ncase $1 in"))
     with announcer:
         announcer.wait_announced(ON, ON6)
         announcer.wait_log("error: 203.0.113.1: ")
@@ -58,7 +58,7 @@ def test_vip_whose_command_fails_does_not_hold_up_the_others(announcer, director
         announcer.wait_announced(ON6)
         assert "203.0.113.1: " in announcer.status()["driver"]["error"]
         announcer.call("status", code=1)
-        announcer.daemon.write_text(text)
+        announcer.change_daemon(text)
         announcer.wait_announced("glb_203_0_113_1", ON6)
         announcer.wait_log("work again")
 
@@ -102,7 +102,7 @@ def test_stop_withdraws_what_the_check_does_not_find(announcer, director):
     announcer.configure(reassert_ms=60000)
     with announcer:
         announcer.wait_announced(ON, ON6)
-        announcer.daemon.write_text(announcer.daemon.read_text().replace("Static master4", "static master4"))
+        announcer.change_daemon(announcer.daemon.read_text().replace("Static master4", "static master4"))
         assert announcer.stop() == 0
     assert announcer.announced == []
 
@@ -112,10 +112,10 @@ def test_check_that_prints_too_much_is_an_error(announcer, director):
     with announcer:
         announcer.wait_announced(ON, ON6)
         text = announcer.daemon.read_text()
-        announcer.daemon.write_text(text.replace("show)", "show) head -c 4194304 /dev/zero | tr '\\0' '\\n';"))
+        announcer.change_daemon(text.replace("show)", "show) head -c 4194304 /dev/zero | tr '\\0' '\\n';"))
         announcer.wait_log("daemon printed more than 4 MiB")
         assert "the routing daemon has it withdrawn" not in announcer.log
-        announcer.daemon.write_text(text)
+        announcer.change_daemon(text)
         announcer.wait_log("work again")
         assert announcer.announced == sorted([ON, ON6])
 

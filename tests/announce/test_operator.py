@@ -216,7 +216,7 @@ def test_release_withdraws_what_a_killed_daemon_has_left(announcer, director):
 
 def test_release_takes_a_vip_for_withdrawn_that_the_check_does_not_find(announcer, director):
     """FRR was restarted, too. It refuses to withdraw what it does not announce."""
-    announcer.daemon.write_text(announcer.daemon.read_text().replace("rm -f", "rm"))
+    announcer.change_daemon(announcer.daemon.read_text().replace("rm -f", "rm"))
     with announcer:
         announcer.wait_announced(ON, ON6)
         announcer.stop(signal.SIGKILL)
@@ -305,7 +305,7 @@ def test_damaged_file_is_reported_at_start_and_replaced(announcer, director):
 
 def test_kill_between_record_and_command_leaves_a_record(announcer, director):
     """The routing daemon did what it was told, and glb-announce was killed before it knew."""
-    announcer.daemon.write_text(announcer.daemon.read_text().replace("enable) touch on/$2", "enable) touch on/$2; sleep 60"))
+    announcer.change_daemon(announcer.daemon.read_text().replace("enable) touch on/$2", "enable) touch on/$2; sleep 60"))
     with announcer:
         wait_until(lambda: announcer.announced, "a VIP")
         announcer.stop(signal.SIGKILL)
@@ -362,11 +362,11 @@ def test_release_withdraws_the_vips_after_one_whose_command_fails(announcer, dir
         announcer.wait_announced(ON, ON6)
         announcer.stop(signal.SIGKILL)
     text = announcer.daemon.read_text()
-    announcer.daemon.write_text(text.replace("case $1 in", f"[ $2 != {ON} ] || {{ echo no such protocol; exit 1; }}\ncase $1 in"))
+    announcer.change_daemon(text.replace("case $1 in", f"[ $2 != {ON} ] || {{ echo no such protocol; exit 1; }}\ncase $1 in"))
     stderr = announcer.call("release", code=1).stderr
     assert f"{VIP}: may still be announced: " in stderr and f"{VIP6}: withdrawn: " in stderr
     assert announcer.announced == [ON]
-    announcer.daemon.write_text(text)
+    announcer.change_daemon(text)
     announcer.call("release")
     assert announcer.announced == []
 

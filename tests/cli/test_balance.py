@@ -146,7 +146,7 @@ def test_lookup_explains_every_hop(tmp_path):
 def test_edit_keeps_what_it_does_not_change(tmp_path):
     document = matched(hops=4, balance=1.25, previous=[state(1, PROXIES, balance=1.5)])
     path = write_tables(tmp_path / "table.json", document)
-    run("edit", path, "set", PROXIES[0], "healthy=false")
+    run("edit", path, "set", PROXIES[0], "healthy=false", "--keep", "87600h")
     after, = json.loads(path.read_text())["tables"]
     assert after["balance"] == 1.25 and document["previous"][0] in after["previous"]
 
