@@ -19,7 +19,7 @@ from support.tree import BUILD, PROGRAMS, TREE
 
 PREVIOUS = Path(os.environ.get("GLB_PREVIOUS") or BUILD)
 FILES = TREE / "tests/vectors/previous"
-TABLES = [("two-hops", 2), ("two-hops", 3), ("all-members", 3), ("eight-hops", 3)]
+TABLES = [("two-hops", 2), ("two-hops", 3), ("all-members", 3), ("eight-hops", 3), ("remembered-health", 3)]
 FLOWS = ["198.51.100.11:40001 203.0.113.10:80", "[2001:db8:c::11]:40002 [2001:db8:113::7]:443", "198.51.100.12:40003 203.0.113.65:22"]
 CONFS = ["director.conf", "healthcheck.conf", "redirect.conf"]
 WAYS = pytest.mark.parametrize("writer, reader", [(PREVIOUS, BUILD), (BUILD, PREVIOUS)], ids=["upgrade", "rollback"])
@@ -79,7 +79,7 @@ def test_the_same_bytes_are_written(name, version, tmp_path):
     assert built.read_bytes() == unpacked(name, version, tmp_path).read_bytes()
 
 
-@pytest.mark.parametrize("name", ["all-members", "eight-hops"])
+@pytest.mark.parametrize("name", ["all-members", "eight-hops", "remembered-health"])
 def test_the_model_writes_the_same_bytes(name, tmp_path):
     document = json.loads((FILES / f"{name}.json").read_text())
     written = write_v3(load_tables(document), int(document.get("replaces", "0"), 16))
