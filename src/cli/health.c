@@ -4,6 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "program/member.h"
+
 enum { JSON = TELEMETRY_OPTIONS };
 
 static const struct command_option options[] = {
@@ -22,7 +24,7 @@ static const char *text_of(const json_t *object, const char *key)
 /* Writes a Unix time like "2026-11-22 12:30:00 UTC". */
 static const char *time_text(const json_t *object, const char *key, char buf[32])
 {
-	time_t seconds = (time_t)json_integer_value(json_object_get(object, key));
+	time_t seconds = (time_t)member_number(object, key);
 	struct tm fields;
 
 	if (!gmtime_r(&seconds, &fields))
@@ -47,16 +49,14 @@ static void tidy(json_t *reply)
 
 static void print(const json_t *reply)
 {
-	json_int_t omitted = json_integer_value(json_object_get(reply, "omitted")),
-		   pid = json_integer_value(json_object_get(reply, "capture_pid"));
+	json_int_t omitted = member_number(reply, "omitted"), pid = member_number(reply, "capture_pid");
 	char buf[32];
 	const json_t *reason;
 	size_t i;
 
 	command_print(2, "%s since %s", text_of(reply, "state"), time_text(reply, "since", buf));
 	command_print(2, "table: generation %" JSON_INTEGER_FORMAT ", digest %s, %" JSON_INTEGER_FORMAT " s old",
-		json_integer_value(json_object_get(reply, "generation")), text_of(reply, "digest"),
-		json_integer_value(json_object_get(reply, "table_age")));
+		member_number(reply, "generation"), text_of(reply, "digest"), member_number(reply, "table_age"));
 	if (pid)
 		command_print(2, "capture: process %" JSON_INTEGER_FORMAT " captures packets since %s", pid,
 			time_text(reply, "capture_since", buf));

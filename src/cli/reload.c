@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/telemetry.h"
 
+#include "program/member.h"
+
 enum { JSON = TELEMETRY_OPTIONS, FORCE };
 
 static const struct command_option options[] = {
@@ -20,11 +22,11 @@ static int reload(const struct command_args *args, bool json, bool force)
 		return code;
 	error = json_string_value(json_object_get(reply, "error"));
 	digest = json_string_value(json_object_get(reply, "digest"));
-	if (!json_integer_value(json_object_get(reply, "ok")))
+	if (!member_number(reply, "ok"))
 		code = command_error("the director keeps its table: %s", error ? error : "no reason given");
 	else if (!json)
-		printf("reloaded: generation %" JSON_INTEGER_FORMAT ", digest %s\n",
-			json_integer_value(json_object_get(reply, "generation")), digest ? digest : "unknown");
+		printf("reloaded: generation %" JSON_INTEGER_FORMAT ", digest %s\n", member_number(reply, "generation"),
+			digest ? digest : "unknown");
 	if (!json)
 		json_decref(reply);
 	else if (cli_print_json(reply) != COMMAND_OK)

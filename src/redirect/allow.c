@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "redirect/allow.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "program/command.h"
+#include "program/member.h"
 #include "redirect/host/host.h"
 
 int allow_read(struct redirect_settings *settings, struct redirect_conf *conf)
@@ -126,7 +126,7 @@ void allow_print(const json_t *allow)
 	print_list(json_object_get(allow, "allow_to"));
 	printf(", next_hops");
 	print_list(json_object_get(allow, "next_hops"));
-	printf(", max_hops %" JSON_INTEGER_FORMAT "\n", json_integer_value(json_object_get(allow, "max_hops")));
+	printf(", max_hops %" JSON_INTEGER_FORMAT "\n", member_number(allow, "max_hops"));
 	if (file)
 		printf("  config-file %s\n", file);
 }

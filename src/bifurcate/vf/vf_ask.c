@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "conf/conf_reader.h"
+#include "program/member.h"
 #include "program/output_of.h"
 
 /* Returns 0, an error of output_of(), or -EBADMSG: the program did not print JSON. */
@@ -63,7 +64,7 @@ static void take_attributes(const json_t *info, struct vf_attributes *attributes
 	const json_t *vlan = json_array_get(json_object_get(info, "vlan_list"), 0);
 
 	attributes->known = take_mac(info, attributes->mac);
-	attributes->vlan = (unsigned)json_integer_value(json_object_get(vlan ? vlan : info, "vlan"));
+	attributes->vlan = (unsigned)member_number(vlan ? vlan : info, "vlan");
 	attributes->spoof_check = switch_of(json_object_get(info, "spoofchk"));
 	attributes->trust = switch_of(json_object_get(info, "trust"));
 }
@@ -79,7 +80,7 @@ int vf_ask_attributes(struct vf_state *state, const struct vf_conf *conf, struct
 		return -EIO;
 	json_array_foreach(json_object_get(json_array_get(links, 0), "vfinfo_list"), i, info)
 	{
-		json_int_t number = json_integer_value(json_object_get(info, "vf"));
+		json_int_t number = member_number(info, "vf");
 		uint8_t mac[6];
 
 		if (number == (json_int_t)conf->vf)

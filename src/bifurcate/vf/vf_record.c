@@ -12,6 +12,7 @@
 
 #include "common/file/file.h"
 #include "common/file/file_lock.h"
+#include "program/member.h"
 
 #define MAX_SIZE 4096
 #define PATH     VF_RECORD_FOLDER "/%s.json"
@@ -32,15 +33,15 @@ static bool take(const json_t *json, struct vf_record *record)
 
 	*record = (struct vf_record){
 		.exists = true,
-		.vf = (unsigned)json_integer_value(json_object_get(json, "vf")),
-		.made_vfs = (unsigned)json_integer_value(json_object_get(json, "made_vfs")),
+		.vf = (unsigned)member_number(json, "vf"),
+		.made_vfs = (unsigned)member_number(json, "made_vfs"),
 		.made_switchdev = json_is_true(json_object_get(json, "made_switchdev")),
 		.made_rules = json_is_true(json_object_get(json, "made_rules")),
 		.autoprobe = json_is_true(json_object_get(json, "autoprobe")),
 	};
-	attributes->vlan = (unsigned)json_integer_value(json_object_get(json, "vlan"));
-	attributes->spoof_check = (enum vf_switch)json_integer_value(json_object_get(json, "spoof_check"));
-	attributes->trust = (enum vf_switch)json_integer_value(json_object_get(json, "trust"));
+	attributes->vlan = (unsigned)member_number(json, "vlan");
+	attributes->spoof_check = (enum vf_switch)member_number(json, "spoof_check");
+	attributes->trust = (enum vf_switch)member_number(json, "trust");
 	for (size_t i = 0; i < sizeof(attributes->mac); i++)
 		attributes->mac[i] = (uint8_t)json_integer_value(json_array_get(mac, i));
 	attributes->known = json_is_array(mac);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bifurcate/vf/vf_ask.h"
+#include "program/member.h"
 #include "program/output_of.h"
 
 /* Rules of ixgbe's Flow Director: 2^11 - 2 in the driver of the kernel, 2^13 - 2 in Intel's own with the largest
@@ -134,7 +135,7 @@ static void take_filter(const json_t *filter, const char *device, struct vf_rule
 	const json_t *action = json_array_get(json_object_get(options, "actions"), 0);
 	const char *to = json_string_value(json_object_get(action, "to_dev"));
 	const char *text = json_string_value(json_object_get(json_object_get(options, "keys"), "dst_ip"));
-	json_int_t prio = json_integer_value(json_object_get(filter, "pref"));
+	json_int_t prio = member_number(filter, "pref");
 	struct netprefix vip;
 
 	if (!to || strcmp(to, device) != 0 || (prio != VF_RULES_PRIO_V4 && prio != VF_RULES_PRIO_V6))
@@ -144,7 +145,7 @@ static void take_filter(const json_t *filter, const char *device, struct vf_rule
 	else if (out)
 		rules->out_v6 = true;
 	else if (text && netprefix_parse(text, &vip, NULL))
-		add_rule(rules, &vip, (uint32_t)json_integer_value(json_object_get(options, "handle")));
+		add_rule(rules, &vip, (uint32_t)member_number(options, "handle"));
 }
 
 static void read_filters(

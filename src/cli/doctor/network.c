@@ -9,6 +9,7 @@
 #include "cli/doctor/doctor.h"
 #include "program/host/interface.h"
 #include "cli/live/snapshot.h"
+#include "common/array.h"
 #include "common/text.h"
 #include "gue/gue_wire.h"
 
@@ -150,7 +151,7 @@ void doctor_offloads(void *subject)
 
 static const char *count_of(const json_t *set, const char *key)
 {
-	return findings_value("%" JSON_INTEGER_FORMAT, snapshot_number(set, key));
+	return findings_value("%" JSON_INTEGER_FORMAT, member_number(set, key));
 }
 
 static void check_live_next_hops(const struct doctor *doctor)
@@ -161,12 +162,12 @@ static void check_live_next_hops(const struct doctor *doctor)
 
 	json_object_foreach(sets, key, set)
 	{
-		proxies += snapshot_number(set, "backend_count");
-		if (snapshot_number(set, "without_count"))
-			findings_add(&no_next_hop, snapshot_text(set, "port"), count_of(set, "without_count"),
+		proxies += member_number(set, "backend_count");
+		if (member_number(set, "without_count"))
+			findings_add(&no_next_hop, member_text(set, "port"), count_of(set, "without_count"),
 				count_of(set, "backend_count"));
-		else if (snapshot_number(set, "unreachable"))
-			findings_add(&next_hop_lost, snapshot_text(set, "port"), count_of(set, "unreachable"),
+		else if (member_number(set, "unreachable"))
+			findings_add(&next_hop_lost, member_text(set, "port"), count_of(set, "unreachable"),
 				count_of(set, "next_hop_count"));
 	}
 	if (!findings_none())
@@ -193,20 +194,18 @@ static void read_routes(const struct doctor *doctor, struct kernel_routes *route
 {
 	FILE *file = host_open(host_path(&doctor->host, "/proc/net/route"));
 	char line[HOST_LINE_MAX], interface[16];
-	struct route route, *items = NULL;
+	struct route route, *added;
 
 	while (file && fgets(line, sizeof(line), file)) {
 		/* Addresses are printed as numbers of the host's order. */
 		if (sscanf(line, "%15s %" SCNx32 " %*x %*x %*u %*u %*u %" SCNx32, interface, &route.network,
 			    &route.mask) != 3)
 			continue;
-		if (!(routes->count & (routes->count - 1)))
-			items = realloc(routes->items, (routes->count ? 2 * routes->count : 1) * sizeof(*items));
-		if (!items)
-			break;
 		route.refuses = strcmp(interface, "*") == 0;
-		routes->items = items;
-		routes->items[routes->count++] = route;
+		added = array_append(&routes->items, &routes->count, sizeof(route));
+		if (!added)
+			break;
+		*added = route;
 	}
 	if (file)
 		fclose(file);

@@ -2,7 +2,6 @@
 /* Checks of the director that runs. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -52,7 +51,7 @@ static void report_not_running(const struct doctor *doctor)
 
 static void report_health(const json_t *health)
 {
-	const char *state = snapshot_text(health, "state"), *key;
+	const char *state = member_text(health, "state"), *key;
 	json_t *reason;
 
 	if (strcmp(state, "stopping") == 0)
@@ -61,11 +60,11 @@ static void report_health(const json_t *health)
 		findings_ok("", "its health is %s", state);
 	json_object_foreach(json_object_get(health, "reasons"), key, reason)
 	{
-		bool failing = strcmp(snapshot_text(reason, "severity"), "failing") == 0;
+		bool failing = strcmp(member_text(reason, "severity"), "failing") == 0;
 
 		telemetry_join_text(reason, "text");
-		findings_add(failing ? &failing_reason : &degraded_reason, snapshot_text(reason, "object"),
-			snapshot_text(reason, "cause"), snapshot_text(reason, "text"));
+		findings_add(failing ? &failing_reason : &degraded_reason, member_text(reason, "object"),
+			member_text(reason, "cause"), member_text(reason, "text"));
 	}
 }
 
@@ -84,7 +83,7 @@ void doctor_director(void *subject)
 void doctor_versions(void *subject)
 {
 	const struct doctor *doctor = subject;
-	const char *version = snapshot_text(doctor->director.stats, "version");
+	const char *version = member_text(doctor->director.stats, "version");
 
 	if (!doctor->running)
 		findings_ok("", "glb-director-cli %s; " DOCTOR_NOT_RUNNING, GLB_VERSION);
@@ -97,7 +96,7 @@ void doctor_versions(void *subject)
 /* The director reads director.conf only when it starts. */
 static void report_changed_conf(const struct doctor *doctor)
 {
-	time_t started = time(NULL) - (time_t)snapshot_number(doctor->director.stats, "uptime");
+	time_t started = time(NULL) - (time_t)member_number(doctor->director.stats, "uptime");
 	struct stat file;
 
 	if (stat(doctor->conf_path, &file) == 0 && file.st_mtime > started + CLOCK_TOLERANCE_S)
@@ -106,8 +105,8 @@ static void report_changed_conf(const struct doctor *doctor)
 
 static void report_other_table(const struct doctor *doctor)
 {
-	const char *digest = snapshot_text(doctor->director.stats, "digest");
-	const char *failure = snapshot_text(doctor->director.stats, "last_error");
+	const char *digest = member_text(doctor->director.stats, "digest");
+	const char *failure = member_text(doctor->director.stats, "last_error");
 	const char *own = findings_value("%016" PRIx64, doctor->table_error ? 0 : table_set_digest(&doctor->table));
 
 	if (*failure)
@@ -119,7 +118,7 @@ static void report_other_table(const struct doctor *doctor)
 void doctor_loaded(void *subject)
 {
 	const struct doctor *doctor = subject;
-	const char *path = snapshot_text(doctor->director.stats, "table_path");
+	const char *path = member_text(doctor->director.stats, "table_path");
 
 	if (!doctor->running) {
 		findings_ok("", "not needed: %s", doctor->is_copy ? DOCTOR_COPY : DOCTOR_NOT_RUNNING);
@@ -134,5 +133,5 @@ void doctor_loaded(void *subject)
 		findings_ok("", "not known: " DOCTOR_UNREADABLE);
 	else if (findings_none())
 		findings_ok("", "the director uses director.conf and the table as they are, digest %s",
-			snapshot_text(doctor->director.stats, "digest"));
+			member_text(doctor->director.stats, "digest"));
 }

@@ -7,14 +7,14 @@
 
 static void print_next_hop(const json_t *hop)
 {
-	const char *address = snapshot_text(hop, "address"), *interface = snapshot_text(hop, "interface");
-	const char *mac = snapshot_text(hop, "mac");
+	const char *address = member_text(hop, "address"), *interface = member_text(hop, "interface");
+	const char *mac = member_text(hop, "mac");
 
 	printf("next hop  %s%s%s", address, address[0] ? " " : "", strcmp(mac, "unknown") == 0 ? "none" : mac);
 	if (interface[0])
 		printf(" on %s", interface);
-	if (strcmp(snapshot_text(hop, "port"), "all") != 0)
-		printf(" (port %s)", snapshot_text(hop, "port"));
+	if (strcmp(member_text(hop, "port"), "all") != 0)
+		printf(" (port %s)", member_text(hop, "port"));
 	putchar('\n');
 }
 
@@ -24,18 +24,18 @@ static void print(const json_t *reply)
 	const json_t *port = json_object_get(reply, "outer_source_port");
 	size_t i;
 
-	printf("verdict   %s\n", snapshot_text(reply, "verdict"));
+	printf("verdict   %s\n", member_text(reply, "verdict"));
 	if (hops) {
-		command_print(10, "table     %s", snapshot_text(reply, "table_name"));
-		printf("hash      %s\nrow       %" JSON_INTEGER_FORMAT "\n", snapshot_text(reply, "hash"),
-			snapshot_number(reply, "row"));
+		command_print(10, "table     %s", member_text(reply, "table_name"));
+		printf("hash      %s\nrow       %" JSON_INTEGER_FORMAT "\n", member_text(reply, "hash"),
+			member_number(reply, "row"));
 		json_array_foreach(hops, i, hop) printf("hop %zu     %s\n", i + 1, json_string_value(hop));
 	}
 	json_array_foreach(json_object_get(reply, "next_hops"), i, hop) print_next_hop(hop);
 	if (port)
 		printf("outer     UDP %" JSON_INTEGER_FORMAT " > %u\n", json_integer_value(port), GUE_PORT);
 	printf("(This is generation %" JSON_INTEGER_FORMAT " of the director's table.)\n",
-		snapshot_number(reply, "generation"));
+		member_number(reply, "generation"));
 }
 
 /* Makes the list of next hops an array. Without the source port, the reply was computed from port 0. */
@@ -67,8 +67,8 @@ static int ask(struct telemetry *telemetry, const char *protocol, const struct e
 	if (!*reply)
 		return COMMAND_FAILED;
 	if (json_object_get(*reply, "error"))
-		code = command_error("the director cannot look this up: %s", snapshot_text(*reply, "error"));
-	else if (!source->has_port && strcmp(protocol, "icmp") != 0 && snapshot_number(*reply, "source_port_hashed"))
+		code = command_error("the director cannot look this up: %s", member_text(*reply, "error"));
+	else if (!source->has_port && strcmp(protocol, "icmp") != 0 && member_number(*reply, "source_port_hashed"))
 		code = command_usage("lookup: SRC: '%s' has no port, but the director's hash includes it", from);
 	else
 		arrange(*reply, source->has_port);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <inttypes.h>
 #include <string.h>
 
 #include "cli/live/snapshot.h"
@@ -23,7 +22,7 @@ static const struct command_option options[] = {
 static int read_pages(struct telemetry *telemetry, const char *index, json_t *set)
 {
 	json_t *next_hops = json_array(), *without = json_array();
-	json_int_t more = 1, version = snapshot_number(set, "version");
+	json_int_t more = 1, version = member_number(set, "version");
 	bool same = true;
 
 	json_object_set_new(set, "next_hops", next_hops);
@@ -38,8 +37,8 @@ static int read_pages(struct telemetry *telemetry, const char *index, json_t *se
 			return -1;
 		snapshot_append(next_hops, json_object_get(page, "next_hops"));
 		snapshot_append(without, json_object_get(page, "without"));
-		more = snapshot_number(page, "truncated");
-		same &= snapshot_number(page, "version") == version;
+		more = member_number(page, "truncated");
+		same &= member_number(page, "version") == version;
 		json_decref(page);
 	}
 	json_object_del(set, "version");
@@ -63,7 +62,7 @@ static int read_once(struct telemetry *telemetry, json_t **result)
 	if (!list)
 		return -1;
 	if (!json_object_get(list, "sets")) {
-		command_error("the director does not list its next hops: %s", snapshot_text(list, "error"));
+		command_error("the director does not list its next hops: %s", member_text(list, "error"));
 		json_decref(list);
 		return -1;
 	}
@@ -125,7 +124,7 @@ static int width_of(const json_t *next_hops, const char *key, int least)
 
 	json_array_foreach(next_hops, i, item)
 	{
-		int length = (int)strlen(snapshot_text(item, key));
+		int length = (int)strlen(member_text(item, key));
 
 		least = length > least ? length : least;
 	}
@@ -143,30 +142,30 @@ static void print_next_hops(const json_t *next_hops)
 		"interface");
 	json_array_foreach(next_hops, i, item)
 	{
-		const char *address = snapshot_text(item, "address"), *interface = snapshot_text(item, "interface");
+		const char *address = member_text(item, "address"), *interface = member_text(item, "interface");
 
 		printf("%-*s %-*s %-17s %-9s", address_width, address[0] ? address : "-", interface_width,
-			interface[0] ? interface : "-", snapshot_text(item, "mac"), snapshot_text(item, "state"));
-		print_age(snapshot_number(item, "age"));
-		printf(" %8" JSON_INTEGER_FORMAT "\n", snapshot_number(item, "backends"));
+			interface[0] ? interface : "-", member_text(item, "mac"), member_text(item, "state"));
+		print_age(member_number(item, "age"));
+		printf(" %8" JSON_INTEGER_FORMAT "\n", member_number(item, "backends"));
 	}
 }
 
 static void print_set(const json_t *set)
 {
 	const json_t *next_hops = json_object_get(set, "next_hops"), *without = json_object_get(set, "without"), *item;
-	const char *interface = snapshot_text(set, "interface");
+	const char *interface = member_text(set, "interface");
 	size_t i;
 
-	if (strcmp(snapshot_text(set, "port"), "all") != 0)
-		printf("port %s, interface %s:\n", snapshot_text(set, "port"), interface);
+	if (strcmp(member_text(set, "port"), "all") != 0)
+		printf("port %s, interface %s:\n", member_text(set, "port"), interface);
 	if (json_array_size(next_hops))
 		print_next_hops(next_hops);
 	else
 		puts("There are no next hops.");
 	if (json_array_size(without))
 		puts("Backends without a reachable next hop, whose packets are dropped:");
-	json_array_foreach(without, i, item) printf("%-15s  %s\n", snapshot_text(item, "ip"), snapshot_text(item, "why"));
+	json_array_foreach(without, i, item) printf("%-15s  %s\n", member_text(item, "ip"), member_text(item, "why"));
 }
 
 static int next_hops_run(const struct command_args *args)

@@ -9,7 +9,7 @@ static void print_bind(const char *label, const json_t *bind)
 	char text[SNAPSHOT_BIND_MAX];
 
 	command_print(9, "  %-5s  %s, estimated packets: %" JSON_INTEGER_FORMAT, label, snapshot_bind(bind, text),
-		snapshot_number(bind, "estimated_packets"));
+		member_number(bind, "estimated_packets"));
 }
 
 static void print_table(const json_t *table)
@@ -19,18 +19,20 @@ static void print_table(const json_t *table)
 	size_t i;
 
 	putchar('\n');
-	command_print(2, "table %s: %zu backend%s, rows of %" JSON_INTEGER_FORMAT " hop%s",
-		snapshot_text(table, "name"), json_array_size(backends), text_plural(json_array_size(backends)),
-		snapshot_number(table, "hops"), text_plural((uint64_t)snapshot_number(table, "hops")));
+	command_print(2, "table %s: %zu backend%s, rows of %" JSON_INTEGER_FORMAT " hop%s", member_text(table, "name"),
+		json_array_size(backends), text_plural(json_array_size(backends)), member_number(table, "hops"),
+		text_plural((uint64_t)member_number(table, "hops")));
 	json_array_foreach(binds, i, entry) print_bind(i ? "" : "binds", entry);
 	if (json_array_size(binds) == 0)
 		puts("  binds  none");
 	printf("\n  %-15s  %-8s  %-6s  %20s  %19s\n", "backend", "state", "health", "packets", "drop_no_next_hop");
 	json_array_foreach(backends, i, entry)
+	{
 		printf("  %-15s  %-8s  %-6s  %20" JSON_INTEGER_FORMAT "  %19" JSON_INTEGER_FORMAT "\n",
-			snapshot_text(entry, "ip"), snapshot_text(entry, "state"),
-			cli_health_name(snapshot_number(entry, "healthy")), snapshot_number(entry, "packets"),
-			snapshot_number(entry, "no_next_hop"));
+			member_text(entry, "ip"), member_text(entry, "state"),
+			cli_health_name(member_number(entry, "healthy")), member_number(entry, "packets"),
+			member_number(entry, "no_next_hop"));
+	}
 }
 
 /* Replaces the statistics by what makes packets slower. It is an array as for files, although the director tells only
@@ -61,8 +63,8 @@ int live_show(const struct command_args *args, const char *table, bool json)
 	keep_slow(snapshot);
 	if (json)
 		return cli_print_json(snapshot);
-	printf("generation %" JSON_INTEGER_FORMAT ", digest %s\n", snapshot_number(snapshot, "generation"),
-		snapshot_text(snapshot, "digest"));
+	printf("generation %" JSON_INTEGER_FORMAT ", digest %s\n", member_number(snapshot, "generation"),
+		member_text(snapshot, "digest"));
 	json_array_foreach(json_object_get(snapshot, "slow"), i, entry)
 		command_print(2, "slow: %s", json_string_value(entry));
 	json_array_foreach(json_object_get(snapshot, "tables"), i, entry) print_table(entry);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/live/snapshot.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,21 +14,9 @@ enum {
 /* The outcome of a step. */
 enum step { STEP_DONE, STEP_AGAIN, STEP_FAILED };
 
-json_int_t snapshot_number(const json_t *object, const char *key)
-{
-	return json_integer_value(json_object_get(object, key));
-}
-
-const char *snapshot_text(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 const char *snapshot_bind(const json_t *bind, char buf[SNAPSHOT_BIND_MAX])
 {
-	const char *text = snapshot_text(bind, "bind"); /* "ADDRESS PROTOCOL FROM-TO" */
+	const char *text = member_text(bind, "bind"); /* "ADDRESS PROTOCOL FROM-TO" */
 	char address[64], protocol[8];
 	unsigned from, to;
 
@@ -48,7 +35,7 @@ static enum step ask(struct telemetry *telemetry, const char *command, json_int_
 	*reply = telemetry_ask(telemetry, command);
 	if (!*reply)
 		return STEP_FAILED;
-	if (!generation || snapshot_number(*reply, "generation") == generation)
+	if (!generation || member_number(*reply, "generation") == generation)
 		return STEP_DONE;
 	json_decref(*reply);
 	*reply = NULL;
@@ -69,7 +56,7 @@ void snapshot_append(json_t *to, const json_t *list)
 static enum step read_pages(struct telemetry *telemetry, json_int_t generation, json_t *table)
 {
 	json_t *binds = json_array(), *backends = json_array();
-	json_int_t index = snapshot_number(table, "index"), more = 1;
+	json_int_t index = member_number(table, "index"), more = 1;
 
 	json_object_set_new(table, "binds", binds);
 	json_object_set_new(table, "backends", backends);
@@ -84,7 +71,7 @@ static enum step read_pages(struct telemetry *telemetry, json_int_t generation, 
 			return step;
 		snapshot_append(binds, json_object_get(page, "binds"));
 		snapshot_append(backends, json_object_get(page, "backends"));
-		more = snapshot_number(page, "truncated");
+		more = member_number(page, "truncated");
 		json_decref(page);
 	}
 	return STEP_DONE;
@@ -94,23 +81,23 @@ static bool is_wanted(const json_t *table, const char *wanted)
 {
 	char label[32];
 
-	snprintf(label, sizeof(label), "#%" JSON_INTEGER_FORMAT, snapshot_number(table, "index"));
-	return !wanted || strcmp(snapshot_text(table, "name"), wanted) == 0 || strcmp(label, wanted) == 0;
+	snprintf(label, sizeof(label), "#%" JSON_INTEGER_FORMAT, member_number(table, "index"));
+	return !wanted || strcmp(member_text(table, "name"), wanted) == 0 || strcmp(label, wanted) == 0;
 }
 
 /* Reads the list of tables, page after page. *list is one reply with the tables of all. */
 static enum step read_list(struct telemetry *telemetry, json_t **list)
 {
 	enum step step = ask(telemetry, "/glb/tables", 0, list);
-	json_int_t more = snapshot_number(*list, "truncated");
+	json_int_t more = member_number(*list, "truncated");
 
 	for (unsigned first = LIST_PAGE; step == STEP_DONE && more && first < MAX_FIRST; first += LIST_PAGE) {
 		char command[64];
 		json_t *page;
 
 		snprintf(command, sizeof(command), "/glb/tables,,%u", first);
-		step = ask(telemetry, command, snapshot_number(*list, "generation"), &page);
-		more = snapshot_number(page, "truncated");
+		step = ask(telemetry, command, member_number(*list, "generation"), &page);
+		more = member_number(page, "truncated");
 		json_object_update(json_object_get(*list, "tables"), json_object_get(page, "tables"));
 		json_decref(page);
 	}
@@ -122,7 +109,7 @@ static enum step read_once(struct telemetry *telemetry, enum snapshot_parts part
 {
 	json_t *list, *stats, *table, *tables = json_array();
 	enum step step = read_list(telemetry, &list);
-	json_int_t generation = snapshot_number(list, "generation");
+	json_int_t generation = member_number(list, "generation");
 	const char *key;
 
 	json_object_set_new(snapshot, "generation", json_integer(generation));

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cli/telemetry.h"
+#include "program/member.h"
 
 enum snapshot_parts {
 	SNAPSHOT_LIST, /* a line per table */
@@ -18,12 +19,6 @@ enum snapshot_parts {
  * all. NULL: an error message was printed.
  */
 json_t *snapshot_read(struct telemetry *telemetry, enum snapshot_parts parts, const char *table);
-
-/* Returns the integer `key` of an object, or 0. */
-json_int_t snapshot_number(const json_t *object, const char *key);
-
-/* Returns the text `key` of an object, or "". */
-const char *snapshot_text(const json_t *object, const char *key);
 
 /* Appends the values of a list, which may be an object with numbers as keys. */
 void snapshot_append(json_t *to, const json_t *list);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/live/live.h"
-#include "common/text.h"
 #include "table/file/json/json_text.h"
 
 enum { JSON = LIVE_OPTIONS };
@@ -65,14 +63,14 @@ static json_t *read_director(const struct command_args *args, int *code)
 /* The name is last, because it may be long. The first bind tells which table it is if there is no name. */
 static void print_row(const json_t *table, bool live)
 {
-	const char *name = snapshot_text(table, "name"), *bind = snapshot_text(table, "first_bind");
+	const char *name = member_text(table, "name"), *bind = member_text(table, "first_bind");
 	int width = printf("%5" JSON_INTEGER_FORMAT " %4" JSON_INTEGER_FORMAT " %5" JSON_INTEGER_FORMAT
 			   " %8" JSON_INTEGER_FORMAT " %5" JSON_INTEGER_FORMAT,
-		snapshot_number(table, "index"), snapshot_number(table, "hops"), snapshot_number(table, "bind_count"),
-		snapshot_number(table, "backend_count"), snapshot_number(table, "good_backends"));
+		member_number(table, "index"), member_number(table, "hops"), member_number(table, "bind_count"),
+		member_number(table, "backend_count"), member_number(table, "good_backends"));
 
 	if (live)
-		width += printf(" %16" JSON_INTEGER_FORMAT, snapshot_number(table, "packets"));
+		width += printf(" %16" JSON_INTEGER_FORMAT, member_number(table, "packets"));
 	if ((size_t)width + 3 + strlen(name) + strlen(bind) > COMMAND_COLUMNS)
 		printf("\n    "); /* a line of its own */
 	printf("  %s%s%s\n", name, bind[0] ? " " : "", bind);

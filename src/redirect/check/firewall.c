@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of packet filters and connection tracking, which see only the inner packets. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,7 +153,7 @@ static bool is_before_tracking(const struct check *check, const json_t *rule)
 
 		if (chain && is_in_chain(rule, chain))
 			return strcmp(member_text(chain, "hook"), "prerouting") == 0 &&
-			       json_integer_value(json_object_get(chain, "prio")) < RAW_PRIORITY;
+			       member_number(chain, "prio") < RAW_PRIORITY;
 	}
 	return false;
 }

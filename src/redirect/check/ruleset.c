@@ -121,7 +121,7 @@ static enum ruleset_fit address_fits(const json_t *right, const struct netprefix
 	size_t i;
 
 	if (prefix && netaddr_parse(member_text(prefix, "addr"), &range.addr)) {
-		range.length = (uint8_t)json_integer_value(json_object_get(prefix, "len"));
+		range.length = (uint8_t)member_number(prefix, "len");
 		return range.length <= vip->length && netprefix_covers(&range, &vip->addr) ? RULESET_ALWAYS
 											   : RULESET_NEVER;
 	}
