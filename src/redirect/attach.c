@@ -4,7 +4,6 @@
 
 #include <bpf/libbpf.h>
 
-#include "redirect/allow.h"
 #include "redirect/attach_options.h"
 #include "redirect/explain.h"
 #include "redirect/install.h"
@@ -21,7 +20,6 @@ static int print_libbpf(enum libbpf_print_level, const char *format, va_list arg
 static int prepare(const struct command_args *args, struct install *install)
 {
 	char error[COMMAND_FAULT_MAX];
-	int code;
 
 	*install = (struct install){
 		.interface = loader_interface(args),
@@ -32,10 +30,7 @@ static int prepare(const struct command_args *args, struct install *install)
 		return command_usage("%s", error);
 	if (install->debug)
 		libbpf_set_print(print_libbpf);
-	code = interface_read(install->interface, &install->ifindex, &install->settings);
-	if (code == COMMAND_OK)
-		code = interface_check_forwarding(&install->settings);
-	return code == COMMAND_OK ? allow_read(&install->settings, &install->conf) : code;
+	return install_prepare(install);
 }
 
 /* No program of ours is attached. Leftovers of an earlier attach are of no use. */

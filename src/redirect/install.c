@@ -16,6 +16,15 @@
 #include "redirect/kernel/next.h"
 #include "redirect/kernel/program.h"
 
+int install_prepare(struct install *install)
+{
+	int code = interface_read(install->interface, &install->ifindex, &install->settings);
+
+	if (code == COMMAND_OK)
+		code = interface_check_forwarding(&install->settings);
+	return code == COMMAND_OK ? allow_read(&install->settings, &install->conf) : code;
+}
+
 static void print_result(const struct install *install, const struct program *program, const char *result)
 {
 	json_t *allow = allow_to_json(&install->settings, &program->lists);

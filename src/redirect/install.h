@@ -22,6 +22,9 @@ struct install {
 	bool debug;
 };
 
+/* Looks up the interface, and reads the configuration file that the settings name. Needs no lock. */
+int install_prepare(struct install *install);
+
 /* The interface has no XDP program. A failure leaves nothing behind. */
 int install_new(struct install *install);
 

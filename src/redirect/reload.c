@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
-#include "redirect/allow.h"
 #include "redirect/explain.h"
 #include "redirect/install.h"
-#include "redirect/host/interface.h"
 #include "redirect/loader.h"
 #include "redirect/kernel/pins.h"
 
 /* Takes over the settings of the attached program, and reads its configuration file again. */
 static int prepare(struct install *install, const struct pins *old)
 {
-	int error = pins_read_settings(old, &install->settings), code;
-
-	if (error)
+	if (pins_read_settings(old, &install->settings))
 		return command_error("%s: version " GLB_VERSION
 				     " cannot read the settings of the attached program: run glb-redirect attach",
 			install->interface);
-	code = interface_read(install->interface, &install->ifindex, &install->settings);
-	if (code == COMMAND_OK)
-		code = interface_check_forwarding(&install->settings);
-	return code == COMMAND_OK ? allow_read(&install->settings, &install->conf) : code;
+	return install_prepare(install);
 }
 
 static int reload(const struct command_args *args)

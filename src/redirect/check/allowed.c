@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of redirect.conf, and of what the attached program knows of it and of this host's addresses. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/text.h"
 #include "redirect/check/check.h"
 #include "redirect/host/system.h"
 

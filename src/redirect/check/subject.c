@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <linux/if_link.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "gue/gue_wire.h"

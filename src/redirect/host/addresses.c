@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "redirect/host/addresses.h"
 
-#include <errno.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>

@@ -56,7 +56,7 @@ static void path_of(char path[PATH_SIZE], const char *interface, const char *nam
 	snprintf(path, PATH_SIZE, PINS_ROOT "/%s%s%s", folder, *name ? "/" : "", name);
 }
 
-/* The path of a pin in a folder of the interface's folder, or, if `name` is "", of that folder. */
+/* The path of a pin in a folder of the interface's folder, or, if `name` is "", of that entry. */
 static void pin_path(char path[PATH_SIZE], const char *interface, const char *folder, const char *name)
 {
 	char pin[NAME_SIZE];
@@ -109,12 +109,10 @@ static int open_map(const char *interface, const struct pins *pins, const char *
 static int open_once(const char *interface, struct pins *pins)
 {
 	int *const fds[MAPS] = MAP_FDS(pins);
-	char path[PATH_SIZE];
 	int error;
 
 	*pins = (struct pins){.link = -1, .counters = -1, .hops = -1, .settings = -1, .next = -1, .lists = {-1, -1}};
-	path_of(path, interface, LINK);
-	pins->link = bpf_obj_get(path);
+	pins->link = pins_get(interface, LINK, "");
 	if (pins->link < 0)
 		return pins->link;
 	error = read_link(pins);
@@ -269,27 +267,18 @@ int pins_put_program(const char *interface, const struct program *program)
 
 int pins_put_link(const char *interface, int link)
 {
-	char path[PATH_SIZE];
-
-	path_of(path, interface, LINK);
-	return bpf_obj_pin(link, path);
+	return pins_put(interface, LINK, "", link);
 }
 
 int pins_open_companion(const char *interface)
 {
-	char path[PATH_SIZE];
-
-	path_of(path, interface, COMPANION);
-	return bpf_obj_get(path);
+	return pins_get(interface, COMPANION, "");
 }
 
 int pins_put_companion(const char *interface, int link)
 {
-	char path[PATH_SIZE];
-
-	path_of(path, interface, COMPANION);
-	unlink(path);
-	return bpf_obj_pin(link, path);
+	pins_remove_pin(interface, COMPANION, "");
+	return pins_put(interface, COMPANION, "", link);
 }
 
 /* Removes the files of a folder and then the folder. Returns false if this removed nothing. */
@@ -431,16 +420,21 @@ uint32_t pins_known_counters(const struct pins *pins)
 	return entries;
 }
 
+/* Makes room for the values that the processors have of a counter, which the caller frees. Returns the number of
+ * processors or -errno. */
+static int make_parts(uint64_t **parts)
+{
+	int processors = libbpf_num_possible_cpus();
+
+	*parts = processors < 0 ? NULL : calloc((size_t)processors, sizeof(**parts));
+	return processors < 0 || *parts ? processors : -ENOMEM;
+}
+
 int pins_copy_counters(const struct pins *pins, int map, uint32_t count)
 {
-	int processors = libbpf_num_possible_cpus(), error = 0;
 	uint64_t *parts;
+	int processors = make_parts(&parts), error = processors < 0 ? processors : 0;
 
-	if (processors < 0)
-		return processors;
-	parts = calloc((size_t)processors, sizeof(*parts));
-	if (!parts)
-		return -ENOMEM;
 	for (uint32_t i = 0; i < count && !error; i++) {
 		error = bpf_map_lookup_elem(pins->counters, &i, parts);
 		if (!error)
@@ -452,15 +446,9 @@ int pins_copy_counters(const struct pins *pins, int map, uint32_t count)
 
 int pins_sum(int map, uint32_t count, uint64_t *values)
 {
-	int processors = libbpf_num_possible_cpus();
 	uint64_t *parts;
-	int error = 0;
+	int processors = make_parts(&parts), error = processors < 0 ? processors : 0;
 
-	if (processors < 0)
-		return processors;
-	parts = calloc((size_t)processors, sizeof(*parts));
-	if (!parts)
-		return -ENOMEM;
 	for (uint32_t i = 0; i < count && !error; i++) {
 		error = bpf_map_lookup_elem(map, &i, parts);
 		values[i] = 0;

@@ -2,7 +2,6 @@
 /* Loads the eBPF program into the kernel. One thread. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "redirect/kernel/lists.h"

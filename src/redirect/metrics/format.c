@@ -82,7 +82,7 @@ static void write_info(struct openmetrics *to, const struct metrics *metrics)
 	}
 }
 
-static void write_senders(struct openmetrics *to, const struct senders *senders)
+static void write_senders(struct openmetrics *to, const struct metrics_senders *senders)
 {
 	char prefix[NETPREFIX_TEXT_MAX];
 

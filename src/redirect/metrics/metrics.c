@@ -2,7 +2,9 @@
 #include "redirect/metrics/metrics.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "common/array.h"
@@ -12,6 +14,35 @@
 /* The sockets are read at most this often, and take at most a twentieth of the time of one CPU. */
 #define SOCKETS_INTERVAL_US 5000000
 #define SOCKETS_SHARE       20
+
+static void keep_senders(struct metrics_senders *senders, const char *interface, const struct redirect_prefixes *prefixes)
+{
+	struct metrics_sender *program = &senders->programs[senders->count++];
+
+	*program = (struct metrics_sender){.count = prefixes->count};
+	snprintf(program->interface, sizeof(program->interface), "%s", interface);
+	if (program->count > METRICS_MAX_SENDERS) {
+		program->omitted = program->count - METRICS_MAX_SENDERS;
+		program->count = METRICS_MAX_SENDERS;
+	}
+	memcpy(program->prefixes, prefixes->items, program->count * sizeof(program->prefixes[0]));
+}
+
+static int add_senders(const char *interface, void *data)
+{
+	struct redirect_prefixes prefixes = {0};
+	struct metrics_senders *senders = data;
+	struct pins pins;
+
+	if (senders->count == METRICS_MAX_PROGRAMS || pins_open(interface, &pins) != 0)
+		return 0;
+	if (pins.lists.prefixes >= 0 && lists_read(&pins.lists, REDIRECT_LIST_FROM, &prefixes) == 0 && !prefixes.any &&
+		prefixes.count)
+		keep_senders(senders, interface, &prefixes);
+	free(prefixes.items);
+	pins_close(&pins);
+	return 0;
+}
 
 static int add_program(const char *interface, void *data)
 {
@@ -38,7 +69,8 @@ static void read_sockets(struct metrics *metrics)
 	if (start < metrics->sockets_next_us)
 		return;
 	sockets_read(&metrics->sockets);
-	senders_read(&metrics->senders);
+	metrics->senders.count = 0;
+	pins_for_each(add_senders, &metrics->senders);
 	end = clock_now_us();
 	metrics->sockets_duration = (double)(end - start) / 1e6;
 	metrics->sockets_timestamp = (double)clock_read_ns(CLOCK_REALTIME) / 1e9;

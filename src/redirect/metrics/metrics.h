@@ -5,14 +5,29 @@
  */
 #pragma once
 
+#include <net/if.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/netaddr.h"
 #include "program/openmetrics.h"
 #include "redirect/kernel/attached.h"
 #include "redirect/host/tcp_counters.h"
-#include "redirect/metrics/senders.h"
 #include "redirect/metrics/sockets.h"
+
+#define METRICS_MAX_PROGRAMS 64 /* the senders of more are not read */
+#define METRICS_MAX_SENDERS  64 /* prefixes of a program; `omitted` counts the others */
+
+/* The hosts that may send to the programs: allow_from of each. A program that allows every address, or whose list
+ * cannot be read, has no entry. */
+struct metrics_senders {
+	size_t count;
+	struct metrics_sender {
+		char interface[IFNAMSIZ];
+		size_t count, omitted;
+		struct netprefix prefixes[METRICS_MAX_SENDERS];
+	} programs[METRICS_MAX_PROGRAMS];
+};
 
 struct metrics {
 	/* The programs on all interfaces, in order of name. programs_error: 0, or -errno: the pins cannot be read. */
@@ -24,7 +39,7 @@ struct metrics {
 	/* Reading a million sockets, or prefixes, takes about a second of CPU time, so the result is used for some
 	 * time. */
 	struct sockets sockets;
-	struct senders senders;
+	struct metrics_senders senders;
 	uint64_t sockets_next_us; /* when they may be read again, as clock_now_us() */
 	double sockets_timestamp, sockets_duration; /* Unix time when they were read, and how long it took: seconds */
 };
