@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/text.h"
 #include "program/member.h"
 
@@ -149,23 +150,20 @@ static bool ask_health(struct director *director)
 /* Adds the binds of a page. Returns false: out of memory. */
 static bool add_binds(struct director *director, const json_t *page, uint32_t table)
 {
-	json_t *binds = json_object_get(page, "binds"), *bind;
-	size_t room = director->bind_count + json_object_size(binds);
-	struct director_bind *items = realloc(director->binds, (room + 1) * sizeof(*items));
+	json_t *bind;
 	const char *key;
 
-	if (!items)
-		return false;
-	director->binds = items;
-	json_object_foreach(binds, key, bind)
+	json_object_foreach(json_object_get(page, "binds"), key, bind)
 	{
-		struct director_bind *item = &items[director->bind_count];
+		struct director_bind *item = array_append(&director->binds, &director->bind_count, sizeof(*item));
 		const char *whole = member_text(bind, "bind"); /* "ADDRESS PROTOCOL FROM-TO" */
 		char address[NETPREFIX_TEXT_MAX];
 
+		if (!item)
+			return false;
 		snprintf(address, sizeof(address), "%.*s", (int)strcspn(whole, " "), whole);
 		item->table = table;
-		director->bind_count += netprefix_parse(address, &item->prefix, NULL);
+		director->bind_count -= !netprefix_parse(address, &item->prefix, NULL);
 	}
 	return true;
 }
@@ -196,18 +194,15 @@ static bool read_binds(struct director *director, json_int_t generation, uint32_
 /* Adds tables, with the number of good backends of each. */
 static bool add_tables(struct director *director, const json_t *list)
 {
-	size_t count = director->table_count + json_object_size(list);
-	struct director_table *tables = realloc(director->tables, (count + 1) * sizeof(*tables));
 	const char *key;
 	json_t *table;
 
-	if (!tables)
-		return false;
-	director->tables = tables;
 	json_object_foreach((json_t *)list, key, table)
 	{
-		struct director_table *item = &tables[director->table_count++];
+		struct director_table *item = array_append(&director->tables, &director->table_count, sizeof(*item));
 
+		if (!item)
+			return false;
 		snprintf(item->name, sizeof(item->name), "%s", member_text(table, "name"));
 		item->good_backends = (uint32_t)member_number(table, "good_backends");
 	}

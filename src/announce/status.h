@@ -2,8 +2,6 @@
 /* The status file, which the daemon replaces at each change and at each check of the routing daemon. */
 #pragma once
 
-#include <jansson.h>
-
 #include "announce/daemon.h"
 
 /*

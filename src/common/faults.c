@@ -4,21 +4,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/array.h"
+
 /* Takes ownership of text. NULL: there was no memory for it. */
 static void keep(struct faults *faults, bool warning, char *text)
 {
-	struct fault *items;
+	struct fault *fault = text ? array_append(&faults->items, &faults->count, sizeof(*fault)) : NULL;
 
-	if (!warning)
-		faults->errors++;
-	items = text ? realloc(faults->items, (faults->count + 1) * sizeof(*items)) : NULL;
-	if (!items) {
-		free(text);
-		faults->out_of_memory = true;
+	faults->errors += !warning;
+	if (fault) {
+		*fault = (struct fault){.warning = warning, .text = text};
 		return;
 	}
-	faults->items = items;
-	faults->items[faults->count++] = (struct fault){.warning = warning, .text = text};
+	free(text);
+	faults->out_of_memory = true;
 }
 
 /* Returns "FILE:LINE:COLUMN: WHERE: WHAT", or NULL: out of memory. */

@@ -2,6 +2,8 @@
 #include "director/startup.h"
 
 #include <errno.h>
+#include <linux/ethtool.h>
+#include <net/if.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,16 +12,17 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 
-#include "director/ports/port_macs.h"
-#include "director/ports/vlan_offload.h"
 #include "director/bifurcation.h"
 #include "director/eal.h"
 #include "director/exception.h"
+#include "director/ports/port.h"
 #include "director/ports/port_interrupts.h"
+#include "director/ports/port_macs.h"
 #include "director/ports/port_recovery.h"
 #include "director/ports/port_rss.h"
 #include "director/ports/port_watch.h"
 #include "director/ports/vdev.h"
+#include "program/host/device.h"
 #include "program/host/hugepages.h"
 #include "program/log.h"
 #include "worker/distribute.h"
@@ -248,6 +251,32 @@ static uint32_t frames_elsewhere(const struct director *director, const struct p
 	       flow_paths * FLOW_PATH_FRAMES;
 }
 
+/*
+ * AF_XDP has no place for a tag that the card takes out, so a tagged frame would pass for an untagged one. Switches
+ * this offload of the kernel interface off, and logs that. Other drivers deliver the tag, and mbuf_make_writable() puts
+ * it back.
+ */
+static void keep_vlan_tags(const struct port *port)
+{
+	struct ethtool_value flags = {.cmd = ETHTOOL_GFLAGS};
+	char name[IF_NAMESIZE];
+
+	if (strcmp(port->info.driver_name, "net_af_xdp") != 0 || !if_indextoname(port->info.if_index, name))
+		return;
+	if (device_ethtool(name, &flags) != 0 || !(flags.data & ETH_FLAG_RXVLAN))
+		return;
+	flags.cmd = ETHTOOL_SFLAGS;
+	flags.data &= ~(uint32_t)ETH_FLAG_RXVLAN;
+	if (device_ethtool(name, &flags) != 0)
+		log_warning(
+			"port %u (%s): %s takes VLAN tags out of frames, and AF_XDP does not deliver them, so tagged frames pass for untagged ones: %s: try: ethtool -K %s rxvlan off",
+			port->id, port->name, name, strerror(errno), name);
+	else
+		log_notice(
+			"port %u (%s): switched off rxvlan of %s, because AF_XDP does not deliver the VLAN tags that it takes out",
+			port->id, port->name, name);
+}
+
 static int start_port(struct director *director, struct port *port)
 {
 	struct port_watch watch;
@@ -260,7 +289,7 @@ static int start_port(struct director *director, struct port *port)
 	if (!error)
 		port_macs_filter(port, &director->conf.steering.admission);
 	if (!error)
-		vlan_offload_disable(port);
+		keep_vlan_tags(port);
 	port_watch_end(&watch);
 	return error;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/text.h"
 
 static bool has_name(const char *line, const char *name)
@@ -23,19 +24,16 @@ static bool is_wanted(const struct samples *samples, const char *line)
 
 static void keep(struct samples *samples)
 {
-	char **lines = NULL, *line;
+	char *line = samples->count < SAMPLES_MAX ? strdup(samples->line) : NULL;
+	char **at = line ? array_append(&samples->lines, &samples->count, sizeof(line)) : NULL;
 
-	if (samples->count < SAMPLES_MAX)
-		lines = realloc(samples->lines, (samples->count + 1) * sizeof(*lines));
-	line = lines ? strdup(samples->line) : NULL;
-	if (lines)
-		samples->lines = lines;
-	if (!line) {
+	if (!at) {
+		free(line);
 		samples->left_out++;
 		return;
 	}
 	text_mend(line);
-	lines[samples->count++] = line;
+	*at = line;
 }
 
 static void end_line(struct samples *samples)

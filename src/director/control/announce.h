@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "director/director.h"
 
 /* Remembers what the director has told the service manager. */

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/text.h"
 #include "director/ports/port_macs.h"
 #include "director/bifurcation.h"
 #include "director/control/announce.h"

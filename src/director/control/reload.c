@@ -5,11 +5,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include <rte_malloc.h>
 
+#include "common/file/file.h"
 #include "common/text.h"
 #include "director/control/reload_guard.h"
 #include "director/control/reload_next_hops.h"
@@ -33,23 +33,12 @@ static void warn_of_slow(const struct reload *reload, struct live_table *live, s
 		snprintf(live->slow, sizeof(live->slow), "%s", faults->items[before].text + strlen(reload->path) + 2);
 }
 
-/* Returns zeros if there is no file. */
-static struct reload_file look_at(const char *path)
-{
-	struct stat info;
-
-	if (stat(path, &info) < 0)
-		return (struct reload_file){0};
-	return (struct reload_file){info.st_dev, info.st_ino, info.st_size, info.st_mtim};
-}
-
 bool reload_is_due(const struct reload *reload)
 {
-	const struct reload_file now = look_at(reload->path), *tried = &reload->tried_file;
+	struct stat now;
 
-	return now.inode &&
-	       (now.device != tried->device || now.inode != tried->inode || now.size != tried->size ||
-		       now.changed.tv_sec != tried->changed.tv_sec || now.changed.tv_nsec != tried->changed.tv_nsec);
+	file_look(reload->path, &now);
+	return now.st_ino && !file_is_unchanged(&now, &reload->tried_file);
 }
 
 /* Fills live->routes. False: there are errors in faults. */
@@ -57,7 +46,7 @@ static bool load(struct reload *reload, struct live_table *live, struct faults *
 {
 	struct table_set set = {0};
 
-	reload->tried_file = look_at(reload->path); /* first, so that a change while it is read is noticed later */
+	file_look(reload->path, &reload->tried_file); /* first, so that a change while it is read is noticed later */
 	faults->file = reload->path;
 	if (table_load(reload->path, &set, &live->version, faults) == 0)
 		live->routes = routes_create(&set, faults);

@@ -10,12 +10,10 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
-#include <time.h>
+#include <sys/stat.h>
 
 #include "common/faults.h"
 #include "director/control/traffic.h"
-#include "worker/counters.h"
 #include "worker/worker_shared.h"
 
 #define RELOAD_ERROR_SIZE 512
@@ -43,14 +41,6 @@ struct reload_record {
 
 #define RELOAD_RECORDS 8
 
-/* Identifies the content of a file without reading it. */
-struct reload_file {
-	dev_t device;
-	ino_t inode;
-	off_t size;
-	struct timespec changed;
-};
-
 /* Next hops that were replaced, until no worker uses them. */
 struct reload_retired {
 	struct reload_retired *next;
@@ -63,7 +53,7 @@ typedef struct next_hops *reload_make_next_hops(void *context, const struct rout
 
 struct reload {
 	const char *path; /* of the forwarding table; borrowed */
-	struct reload_file tried_file; /* the file that the last load began to read */
+	struct stat tried_file; /* the file that the last load began to read */
 	uint8_t alt_hash_fields; /* of the steering config */
 	unsigned max_shrink; /* percent, see table/table_guard.h */
 	struct worker_shared *shared; /* borrowed; `live` is replaced under the lock */

@@ -14,18 +14,90 @@
 #include "common/endpoint.h"
 #include "director/director.h"
 #include "director/http/metrics.h"
-#include "director/http/statsd_round.h"
 #include "director/page/history.h"
 #include "director/thread.h"
 #include "program/http/http_server.h"
 #include "program/log.h"
+#include "program/statsd/statsd.h"
 
 enum {
 	/* Between two attempts to listen. */
 	RETRY_MS = 5000,
 	/* The control thread, which may have the same CPU, goes first. */
 	NICENESS = 10,
+	/* Between two rounds of statsd: the flush interval of most servers. */
+	STATSD_INTERVAL_MS = 10000,
+	/* The longest time between two steps of a round. */
+	STATSD_WAIT_MS = 1000,
+	/* Items of the page that a step sends. */
+	STATSD_STEP_ITEMS = 500,
 };
+
+/*
+ * Sends the metrics to a statsd server every 10 seconds. A round about a large table is sent in steps, so that the
+ * thread serves HTTP meanwhile.
+ */
+struct statsd_round {
+	struct director *director;
+	/* NULL: nothing is sent. */
+	struct statsd *statsd;
+	/* When the next round begins, in milliseconds of clock_now_ms(). */
+	uint64_t next_ms;
+	bool running;
+	struct metrics metrics;
+};
+
+/* Sends nothing if config->enabled is not set. */
+static void open_round(struct statsd_round *round, struct director *director, const struct statsd_config *config)
+{
+	*round = (struct statsd_round){.director = director};
+	if (!config->enabled)
+		return;
+	round->statsd = statsd_open(config);
+	if (!round->statsd)
+		log_error("statsd: nothing is sent: out of memory");
+}
+
+static void close_round(struct statsd_round *round)
+{
+	if (round->running)
+		view_free(round->metrics.view);
+	statsd_close(round->statsd);
+	round->statsd = NULL;
+}
+
+static void begin_round(struct statsd_round *round, uint64_t now_ms)
+{
+	round->running = metrics_begin(&round->metrics, round->director,
+		&(struct openmetrics){.take = statsd_take, .take_context = round->statsd});
+	round->next_ms = now_ms + STATSD_INTERVAL_MS;
+}
+
+/* Does a step. Returns after how many milliseconds it must be called again; -1: never. */
+static int step_round(struct statsd_round *round)
+{
+	enum http_more more = HTTP_MORE;
+	uint64_t now_ms = clock_now_ms();
+
+	if (!round->statsd)
+		return -1;
+	if (!round->running && !statsd_ready(round->statsd, now_ms))
+		return STATSD_WAIT_MS;
+	if (!round->running && now_ms < round->next_ms)
+		return round->next_ms - now_ms < STATSD_WAIT_MS ? (int)(round->next_ms - now_ms) : STATSD_WAIT_MS;
+	if (!round->running)
+		begin_round(round, now_ms);
+	if (!round->running)
+		return STATSD_WAIT_MS;
+	for (unsigned i = 0; i < STATSD_STEP_ITEMS && more == HTTP_MORE; i++)
+		more = metrics_step(&round->metrics);
+	if (more == HTTP_MORE)
+		return 0;
+	statsd_end(round->statsd, more == HTTP_END && !round->metrics.view->left_out, now_ms);
+	view_free(round->metrics.view);
+	round->running = false;
+	return STATSD_WAIT_MS;
+}
 
 struct http_thread {
 	const struct conf *conf;
@@ -110,13 +182,13 @@ static void *http_thread_run(void *argument)
 	if (thread->conf->metrics.has_port)
 		thread->context.history = history_open(thread->context.director, &thread->context.director->reload);
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
-	statsd_round_open(&thread->statsd, thread->context.director, &thread->conf->statsd);
+	open_round(&thread->statsd, thread->context.director, &thread->conf->statsd);
 	while (!(fds[0].revents & POLLIN)) {
 		int timeout_ms = serve(thread, &fds[1].fd);
 
-		poll(fds, 2, shorter(timeout_ms, statsd_round_step(&thread->statsd)));
+		poll(fds, 2, shorter(timeout_ms, step_round(&thread->statsd)));
 	}
-	statsd_round_close(&thread->statsd);
+	close_round(&thread->statsd);
 	http_server_close(thread->server);
 	history_close(thread->context.history);
 	return NULL;

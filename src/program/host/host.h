@@ -7,7 +7,6 @@
 
 #include <sched.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 
 struct host {

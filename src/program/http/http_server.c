@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -10,12 +11,13 @@
 #include <unistd.h>
 
 #include "common/text.h"
-#include "program/http/http_clients.h"
 #include "program/http/http_host.h"
 #include "program/sockaddr.h"
 
 enum {
-	/* 32 clients, and room for those that are being disconnected. */
+	/* If more clients are connected, those that wait the longest for nothing are disconnected. */
+	CLIENTS_MAX = 32,
+	/* Also those that are being disconnected. */
 	CONNECTIONS_MAX = 64,
 	/* Connections that one run accepts. */
 	ACCEPT_MAX = 16,
@@ -34,6 +36,67 @@ enum {
 	NOT_FOUND_SIZE = 512,
 };
 
+struct client {
+	/* Towards newer clients. */
+	struct client *next;
+	int fd;
+	/* It asked for a page. */
+	bool served;
+	bool disconnected;
+};
+
+struct clients {
+	/* Oldest first. The number does not include those that are being disconnected. */
+	struct client *first;
+	unsigned count;
+};
+
+/* The oldest client that has not asked for a page yet, or else the oldest. */
+static void disconnect_one(struct clients *clients)
+{
+	struct client *oldest = NULL;
+
+	for (struct client *client = clients->first; client; client = client->next)
+		if (!client->disconnected && (!oldest || (oldest->served && !client->served)))
+			oldest = client;
+	if (!oldest)
+		return;
+	oldest->disconnected = true;
+	clients->count--;
+	shutdown(oldest->fd, SHUT_RDWR);
+}
+
+/* Adds a client. Before, disconnects another one if there are too many. NULL: out of memory. */
+static struct client *add_client(struct clients *clients, int fd)
+{
+	struct client *client = calloc(1, sizeof(*client)), **at = &clients->first;
+
+	if (!client)
+		return NULL;
+	if (clients->count >= CLIENTS_MAX)
+		disconnect_one(clients);
+	while (*at)
+		at = &(*at)->next;
+	client->fd = fd;
+	*at = client;
+	clients->count++;
+	return client;
+}
+
+/* Frees the client. NULL: does nothing. */
+static void remove_client(struct clients *clients, struct client *client)
+{
+	struct client **at = &clients->first;
+
+	while (*at && *at != client)
+		at = &(*at)->next;
+	if (!*at)
+		return;
+	*at = client->next;
+	clients->count -= !client->disconnected;
+	free(client);
+}
+
 #define WRONG_HOST \
 	"refused: this server listens on a loopback address and serves no other host; use http://localhost:PORT/ or the IP address\n"
 
@@ -43,7 +106,7 @@ struct http_server {
 	void *context;
 	/* Only requests for this machine are served. */
 	bool is_local;
-	struct http_clients clients;
+	struct clients clients;
 	/* Readable when `listener` or the daemon is. */
 	int epoll;
 	int listener;
@@ -68,9 +131,9 @@ static void on_connection(
 	struct http_server *server = data;
 
 	if (what != MHD_CONNECTION_NOTIFY_STARTED)
-		http_clients_remove(&server->clients, *context);
+		remove_client(&server->clients, *context);
 	else if (info)
-		*context = http_clients_add(&server->clients, info->connect_fd);
+		*context = add_client(&server->clients, info->connect_fd);
 }
 
 static enum MHD_Result respond(
@@ -215,7 +278,7 @@ static enum MHD_Result handle_request(void *data, struct MHD_Connection *connect
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	const struct http_server *server = data;
-	struct http_client *client = info ? info->socket_context : NULL;
+	struct client *client = info ? info->socket_context : NULL;
 	const struct http_route *route;
 	uint32_t number = 0;
 

@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +13,6 @@
 #include <unistd.h>
 
 #include "program/log.h"
-#include "program/statsd/statsd_map.h"
 
 enum {
 	/* Fits an IPv6 packet of 1500 bytes. */
@@ -21,6 +23,76 @@ enum {
 	/* Between two lines in the log. */
 	LOG_MS = 600000,
 };
+
+/* Remembers a number for each of many keys. The keys are hashes, so two texts with one hash are the same. */
+struct map_entry {
+	uint64_t key; /* 0: the entry is free */
+	double value;
+};
+
+/* All zeros is an empty map. */
+struct map {
+	struct map_entry *entries;
+	size_t count;
+	size_t room; /* a power of two, or 0 */
+};
+
+#define MAP_FIRST_ROOM 1024
+
+/* Returns the entry of the key, or the free one where it belongs. There must be a free one. */
+static struct map_entry *find(const struct map *map, uint64_t key)
+{
+	size_t at = key & (map->room - 1);
+
+	while (map->entries[at].key && map->entries[at].key != key)
+		at = (at + 1) & (map->room - 1);
+	return &map->entries[at];
+}
+
+static bool grow(struct map *map)
+{
+	struct map larger = {.room = map->room ? 2 * map->room : MAP_FIRST_ROOM, .count = map->count};
+
+	larger.entries = calloc(larger.room, sizeof(*larger.entries));
+	if (!larger.entries)
+		return false;
+	for (size_t i = 0; i < map->room; i++)
+		if (map->entries[i].key)
+			*find(&larger, map->entries[i].key) = map->entries[i];
+	free(map->entries);
+	*map = larger;
+	return true;
+}
+
+/* Sets the number of a key, which is not 0. False: out of memory. */
+static bool map_set(struct map *map, uint64_t key, double value)
+{
+	struct map_entry *entry;
+
+	if (2 * map->count >= map->room && !grow(map))
+		return false;
+	entry = find(map, key);
+	map->count += !entry->key;
+	*entry = (struct map_entry){key, value};
+	return true;
+}
+
+/* Returns the number of the key, or 0 if it has none. *found (may be NULL): it has one. */
+static double map_get(const struct map *map, uint64_t key, bool *found)
+{
+	const struct map_entry *entry = map->room ? find(map, key) : NULL;
+	bool known = entry && entry->key;
+
+	if (found)
+		*found = known;
+	return known ? entry->value : 0;
+}
+
+static void map_free(struct map *map)
+{
+	free(map->entries);
+	*map = (struct map){0};
+}
 
 /* A lookup in the background. It is never freed while it runs. */
 struct lookup {
@@ -38,7 +110,7 @@ struct statsd {
 	/* -1: the host has no address yet. */
 	int socket;
 	/* The counters of the last round and of this one, by hash of name and labels. */
-	struct statsd_map last, now;
+	struct map last, now;
 	/* Lines that are not sent yet. */
 	char datagram[DATAGRAM_SIZE];
 	size_t size;
@@ -202,9 +274,9 @@ static uint64_t key_of(const struct openmetrics *family, const struct openmetric
 /* Returns how much the counter has grown since the last round. A counter that went back has begun at 0 again. */
 static double grown(struct statsd *statsd, uint64_t key, double value)
 {
-	double last = statsd_map_get(&statsd->last, key, NULL);
+	double last = map_get(&statsd->last, key, NULL);
 
-	if (!statsd_map_set(&statsd->now, key, value))
+	if (!map_set(&statsd->now, key, value))
 		return 0;
 	return value < last ? value : value - last;
 }
@@ -229,14 +301,14 @@ void statsd_take(void *context, const struct openmetrics *family, const struct o
 static void keep_last(struct statsd *statsd)
 {
 	for (size_t i = 0; i < statsd->last.room; i++) {
-		const struct statsd_map_entry *entry = &statsd->last.entries[i];
+		const struct map_entry *entry = &statsd->last.entries[i];
 		bool found;
 
 		if (!entry->key)
 			continue;
-		statsd_map_get(&statsd->now, entry->key, &found);
+		map_get(&statsd->now, entry->key, &found);
 		if (!found)
-			statsd_map_set(&statsd->now, entry->key, entry->value);
+			map_set(&statsd->now, entry->key, entry->value);
 	}
 }
 
@@ -245,9 +317,9 @@ void statsd_end(struct statsd *statsd, bool complete, uint64_t now_ms)
 	flush(statsd);
 	if (!complete)
 		keep_last(statsd);
-	statsd_map_free(&statsd->last);
+	map_free(&statsd->last);
 	statsd->last = statsd->now;
-	statsd->now = (struct statsd_map){0};
+	statsd->now = (struct map){0};
 	if (statsd->error)
 		complain(statsd, now_ms, "send to", strerror(statsd->error));
 	statsd->error = 0;
@@ -262,7 +334,7 @@ void statsd_close(struct statsd *statsd)
 		end_lookup(statsd);
 	if (statsd->socket >= 0)
 		close(statsd->socket);
-	statsd_map_free(&statsd->last);
-	statsd_map_free(&statsd->now);
+	map_free(&statsd->last);
+	map_free(&statsd->now);
 	free(statsd);
 }
