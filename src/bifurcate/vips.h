@@ -3,7 +3,6 @@
  * thread-safe. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "bifurcate/bifurcate.h"

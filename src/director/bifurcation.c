@@ -3,7 +3,6 @@
 
 #include <limits.h>
 #include <net/if.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -18,7 +18,6 @@
 #include "director/ports/port.h"
 #include "director/ports/port_events.h"
 #include "director/ports/port_recovery.h"
-#include "packet/lanes/lanes.h"
 #include "worker/exceptions.h"
 #include "worker/worker_shared.h"
 

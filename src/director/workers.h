@@ -2,8 +2,6 @@
 /* Creates the workers of a director and adds up their counters. */
 #pragma once
 
-#include <stdint.h>
-
 #include "director/director.h"
 #include "worker/counters.h"
 

@@ -11,7 +11,6 @@
 #include "bifurcate/vf/vf_record.h"
 #include "bifurcate/vf/vf_state.h"
 #include "common/faults.h"
-#include "program/command.h"
 #include "program/installed.h"
 
 /* Both are options of several commands. */

@@ -6,15 +6,12 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "bifurcate/vf/vf_conf.h"
 #include "bifurcate/vf/vf_plan.h"
 #include "bifurcate/vf/vf_state.h"
 #include "bifurcate/vips.h"
 #include "common/faults.h"
-#include "common/netaddr.h"
 
 /* Fills state->rules, which vf_rules_free() frees. Asks ethtool or tc. Returns false, with an error in faults,
  * if that fails. */

@@ -3,8 +3,6 @@
  * file. */
 #pragma once
 
-#include <stdbool.h>
-
 enum check_kind {
 	CHECK_JSON_TABLE,
 	CHECK_BINARY_TABLE,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of the clock. */
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/timex.h>

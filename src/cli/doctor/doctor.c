@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/doctor/fleet/fleet.h"
-#include "common/text.h"
 
 #define MAX_NAMED 3 /* objects of one finding */
 

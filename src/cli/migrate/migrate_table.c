@@ -3,7 +3,6 @@
  * Forwarding tables, and tables that GLB's health checks wrote. They are valid here, except for what GLB ignores.
  * Changes are made in a copy of the text, so that the rest of the file stays as it is.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/migrate/migrate.h"

@@ -2,7 +2,6 @@
 /* One capture for one client: the taps of the workers, and the messages to the client. Owned by the capture thread. */
 #pragma once
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -2,7 +2,6 @@
 /* Health: the next hops of the backends that packets go to. */
 #include <stdio.h>
 
-#include "common/text.h"
 #include "director/director.h"
 #include "director/health/health_watch.h"
 #include "director/nexthop/nexthop.h"

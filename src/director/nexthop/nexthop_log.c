@@ -2,7 +2,6 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
-#include "common/text.h"
 #include "director/nexthop/nexthop_state.h"
 #include "program/log.h"
 

@@ -2,7 +2,6 @@
 #include "director/telemetry/telemetry_commands.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

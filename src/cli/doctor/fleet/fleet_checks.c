@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What must be the same on all directors, and what proxies must accept. */
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/doctor/fleet/fleet.h"
