@@ -90,9 +90,13 @@ class Proxy:
         write(self.nginx_conf, NGINX_CONF.format(folder=self.folder, name=self.name, listen=listen, health=HEALTH_URI))
         self.pass_checks(True)
         self.start_nginx()
+        self._echo_arguments = (str(echo_port), *addresses)
+        self._start_echo()
+
+    def _start_echo(self):
         with open(self.log, "a") as log:
             self.echo = self.host.start(
-                sys.executable, "-B", f"{TREE}/lab/echo.py", self.name, str(echo_port), *addresses,
+                sys.executable, "-B", f"{TREE}/lab/echo.py", self.name, *self._echo_arguments,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
 
     def start_exporter(self):
@@ -141,3 +145,19 @@ class Proxy:
     def power_off(self):
         self.network.unplug(self.link)
         self.powered = False
+
+    def crash(self):
+        """Loses power, and with it all connections. reboot() brings the proxy back."""
+        self.power_off()
+        for service in (self.nginx, self.echo):
+            service.terminate()
+            service.wait(TIMEOUT_S)
+        self.host.run("ss", "--tcp", "--kill", f"( sport = :{HTTP_PORT} or sport = :{ECHO_PORT} )")  # nobody hears the RSTs
+
+    def reboot(self):
+        """The kernel still has glb-redirect, as if its unit had attached it again."""
+        self.start_nginx()
+        self._start_echo()
+        self.wait_ready()
+        self.network.plug(self.link)
+        self.powered = True

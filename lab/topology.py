@@ -207,6 +207,10 @@ class Network:
         """Makes a host unreachable, as if it had lost power."""
         self.router.ip(f"link set {link.device} down")
 
+    def plug(self, link):
+        """Takes unplug() back. The kernel has dropped the router's IPv6 address of the link."""
+        self.router.ip(f"link set {link.device} up", f"addr replace {link.gateway6}/64 dev {link.device} nodad")
+
 
 class StaticRoutes:
     """Routes of the VIPs to the directors. With next-hop groups the kernel changes the set of directors in one step."""

@@ -88,9 +88,20 @@ def haproxy(stage):
     SCENARIOS["haproxy"].run(stage)
 
 
+def fail_and_return(stage):
+    """glb-healthcheck does not record who was first."""
+    for director in stage.fleet.running():
+        each = director.healthcheck
+        each.stop()
+        write(each.conf, f"{read(each.conf)}keep_previous_s = 0;\n")
+        each.start()
+        each.wait_ready()
+    SCENARIOS["fail-and-return"].run(stage)
+
+
 def main(name):
     enter_capsule()
-    run = {"load": load, "ecmp": ecmp, "on-link": on_link, "unnumbered": unnumbered, "haproxy": haproxy}[name]
+    run = {"load": load, "ecmp": ecmp, "on-link": on_link, "unnumbered": unnumbered, "haproxy": haproxy, "fail-and-return": fail_and_return}[name]
     shape = {"proxies": 6} if name == "load" else getattr(SCENARIOS[name], "SHAPE", {})
     stage = Stage(Fleet(Shape(**shape)).up(), Result(name, run.__doc__), lambda text: None)
     try:

@@ -81,6 +81,13 @@ def one_write(result):
     assert result["broken"] < details["held"]
 
 
+def only_the_dead_lose(result):
+    details = result["details"]
+    assert result["broken"] == details["survivors"]["broken"] <= details["survivors"]["connections"] // 100
+    assert details["own"] >= 60 and details["survivors"]["connections"] >= 600
+    assert 4 * max(details["predicted_percent"]) < details["without_percent"]
+
+
 def drops_there_nothing_here(result):
     nat = result["details"]["nat"]
     assert nat["broken"] > 0 and nat["drop"] > 0
@@ -185,7 +192,7 @@ def forgotten_in_time(result):
 
 
 # All connections of these scenarios are silent, except when the scenario asks them.
-SILENT = ("behind", "add", "restart", "reweigh", "mixed", "balance")
+SILENT = ("behind", "add", "restart", "reweigh", "mixed", "balance", "fail-and-return")
 # These are like `behind`, with more steps. They take a minute together; GLB_LAB_SCENARIOS=all runs them, too.
 BY_HAND = ("add", "restart", "reweigh", "mixed")
 PROMISES = {
@@ -235,6 +242,7 @@ PROMISES = {
     "checks-killed": nothing_flaps,
     "cut-off": only_its_own_and_followed,
     "correlated": one_write,
+    "fail-and-return": only_the_dead_lose,
 }
 
 
@@ -262,7 +270,7 @@ def test_scenario(name, tmp_path):
         assert f"skipped: {result['skipped']}" in done.stdout and not result["passed"]
         pytest.skip(result["skipped"])
     assert (result["scenario"], result["passed"], result["failed"]) == (name, True, [])
-    if name not in ("announce-bird", "announce-frr", "proxy-killed", "cut-off", "correlated", "forgotten") and PROMISES[name] is not as_predicted:
+    if name not in ("announce-bird", "announce-frr", "proxy-killed", "cut-off", "correlated", "forgotten", "fail-and-return") and PROMISES[name] is not as_predicted:
         assert result["broken"] == 0
     if name not in SILENT:
         check_load(result, HELD_IN_A_MACHINE if name == "vlan" else HELD)
