@@ -111,8 +111,8 @@ static void add_row(const struct first *first, uint32_t row)
 			holders_add(first->holders, row, first->view.proxies[hops[hop]]);
 }
 
-/* Adds the first hops of a state, if the rows reach them. state: a table whose backends are all active, and which has one
- * hop. */
+/* Adds the first hops of a state, if the rows reach them. state: a table whose backends are all active, and which has
+ * one hop. */
 static void add_matched(const struct first *first, struct table *state)
 {
 	struct table_set set = {.count = 1, .tables = state};

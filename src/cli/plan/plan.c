@@ -126,7 +126,7 @@ static int refuse(const struct plan_input *input, const struct plan *plan, doubl
 		"plan: refused: the best plan breaks %s of the rows, and a director that is one table behind loses new connections of %s; %.2f%% are allowed",
 		diff_percent_text(plan->broken, rows, broken), diff_percent_text(plan->skew, rows, skew), limit);
 	command_error(
-		"to keep connections, wait until all proxies are up, change less at a time, or give the tables more hops first; to accept the losses, add --max-broken %" PRIu64
+		"to keep connections, follow what the plan says below its losses; to accept the losses, add --max-broken %" PRIu64
 		".%02" PRIu64,
 		enough / 100, enough % 100);
 	return CLI_BROKEN;
@@ -157,7 +157,7 @@ static int finish(const struct plan_input *input, const struct plan *plan, const
 
 static int make(struct plan_input *input, const struct command_args *args, double limit)
 {
-	struct plan_tables tables[2] = {0};
+	struct plan_tables tables = {0};
 	struct plan plan = {0};
 	int code = COMMAND_FAILED;
 
@@ -165,9 +165,9 @@ static int make(struct plan_input *input, const struct command_args *args, doubl
 		return code;
 	compare(input);
 	if (table_set_digest(&input->current) == table_set_digest(&input->wanted.set) ||
-		(fits(input) && plan_search(input, tables, &plan)))
+		(fits(input) && plan_search(input, &tables, &plan)))
 		code = finish(input, &plan, args, limit);
-	plan_tables_free(tables);
+	plan_tables_free(&tables);
 	return code;
 }
 

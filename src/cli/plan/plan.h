@@ -10,16 +10,26 @@
 #include "table/file/json/json_edit.h"
 #include "table/file/table_document.h"
 
-#define PLAN_MAX_STEPS 3
+#define PLAN_MAX_STEPS 7
+#define PLAN_FEW_STEPS 3 /* plans with more drain the proxies that are down first */
 
 enum plan_kind {
+	PLAN_WANTED, /* the file WANTED, byte for byte */
 	/* First hops are those of CURRENT. New proxies are draining, and the later hops have the first hops
 	 * of WANTED. */
 	PLAN_ANNOUNCE,
 	/* First hops are those of WANTED. Proxies that leave are draining, and the later hops have the first hops of
 	 * CURRENT. */
 	PLAN_SWITCH,
-	PLAN_WANTED, /* the file WANTED, byte for byte */
+	/* The same in smaller changes: the proxies that are down in one of both tables are drained first, and undrained
+	 * last. So no row is matched to a proxy that is down, and two hops are enough. */
+	PLAN_ANNOUNCE_DRAIN, /* first hops of CURRENT; the later hops have those of the drain */
+	PLAN_DRAIN, /* first hops of CURRENT where these proxies are draining */
+	PLAN_ANNOUNCE_DRAINED,
+	PLAN_SWITCH_DRAINED,
+	PLAN_ANNOUNCE_UNDRAIN, /* first hops of WANTED where these proxies are draining */
+	PLAN_UNDRAIN, /* first hops of WANTED; the later hops have those before */
+	PLAN_KINDS,
 };
 
 /* After all directors use a table, the operator waits for this. Each wait includes those before it. */
@@ -66,19 +76,25 @@ bool plan_keeps_seed(const struct table_diff *pair);
  * does not. */
 bool plan_can_help(const struct table_diff *pair);
 
+/* Returns true if the proxy is down in one of both tables. */
+bool plan_is_down(const struct table_diff_backend *backend);
+bool plan_any_down(const struct plan_input *input);
+
 /* Makes the text of a step. with_past: it keeps the previous states of CURRENT. False: out of memory. */
 bool plan_text(const struct plan_input *input, enum plan_kind kind, bool with_past, struct json_edit *text);
 
-/* All tables that a plan may use. */
+/* The tables that the tried plans use. Those without a text are not made yet. */
 struct plan_tables {
-	struct plan_step announce, switched, wanted;
-	bool made;
+	struct plan_step steps[PLAN_KINDS][2]; /* [1]: without the previous states of CURRENT */
 };
 
 /* Finds the shortest plan that breaks nothing, or else the one that breaks the least. The steps borrow from *tables,
  * which the caller frees. False: out of memory, or a table is not valid. */
-bool plan_search(const struct plan_input *input, struct plan_tables tables[2], struct plan *plan);
-void plan_tables_free(struct plan_tables tables[2]);
+bool plan_search(const struct plan_input *input, struct plan_tables *tables, struct plan *plan);
+void plan_tables_free(struct plan_tables *tables);
+
+/* Returns what would make the plan safe, or shorter if it drains proxies that are down, as an array of sentences. */
+json_t *plan_helps(const struct plan_input *input, const struct plan *plan);
 
 /* Print the plan. dir: the files are in this folder; NULL: they are not written. */
 void plan_print(const struct plan_input *input, const struct plan *plan, const char *dir);

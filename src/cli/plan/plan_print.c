@@ -11,18 +11,34 @@
 
 #define MAX_PROXIES 10 /* in a line for people */
 
-static const char *const kinds[] = {
+static const char *const kinds[PLAN_KINDS] = {
+	[PLAN_WANTED] = "wanted",
 	[PLAN_ANNOUNCE] = "announce",
 	[PLAN_SWITCH] = "switch",
-	[PLAN_WANTED] = "wanted",
+	[PLAN_ANNOUNCE_DRAIN] = "announce",
+	[PLAN_DRAIN] = "drain",
+	[PLAN_ANNOUNCE_DRAINED] = "announce",
+	[PLAN_SWITCH_DRAINED] = "switch",
+	[PLAN_ANNOUNCE_UNDRAIN] = "announce",
+	[PLAN_UNDRAIN] = "undrain",
 };
 
-static const char *const meanings[] = {
+static const char *const meanings[PLAN_KINDS] = {
 	[PLAN_ANNOUNCE] =
 		"It changes no first hop. New proxies are draining, and each row already has its next first hop as a later one.",
 	[PLAN_SWITCH] =
 		"New connections go where WANTED says. Proxies that leave are draining, and each row still has its old first hop as a later one.",
 	[PLAN_WANTED] = "It is WANTED itself.",
+	[PLAN_ANNOUNCE_DRAIN] =
+		"It changes no first hop. Each row already has as a later one the first hop that it gets when the proxies that are down are drained.",
+	[PLAN_DRAIN] =
+		"Proxies that are down in CURRENT or WANTED are draining. Each row still has its old first hop as a later one.",
+	[PLAN_ANNOUNCE_DRAINED] =
+		"New proxies, and those that are down in CURRENT or WANTED, are draining. Each row already has its next first hop as a later one.",
+	[PLAN_SWITCH_DRAINED] =
+		"New connections go where WANTED says, but not to proxies that are down in CURRENT or WANTED: these are draining, as are proxies that leave. Each row still has its old first hop as a later one.",
+	[PLAN_ANNOUNCE_UNDRAIN] = "It changes no first hop. Each row already has its first hop of WANTED as a later one.",
+	[PLAN_UNDRAIN] = "New connections go where WANTED says. Each row still has its old first hop as a later one.",
 };
 
 static const char *step_name(const char *dir, uint32_t step, char buf[PATH_MAX])
@@ -158,10 +174,10 @@ json_t *plan_describe(const struct plan_input *input, const struct plan *plan, c
 
 	for (uint32_t i = 0; i < plan->count; i++)
 		json_array_append_new(steps, describe_step(input, plan, i, dir));
-	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "rows", (int)diff->rows, "at_once",
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "rows", (int)diff->rows, "at_once",
 		describe_counts(diff->broken, diff->skew, diff->rows), "plan",
-		describe_counts(plan->broken, plan->skew, diff->rows), "unsafe", describe_unsafe(input), "first_waits",
-		describe_waits(input, NULL, plan->first_wait), "steps", steps);
+		describe_counts(plan->broken, plan->skew, diff->rows), "unsafe", describe_unsafe(input), "helps",
+		plan_helps(input, plan), "first_waits", describe_waits(input, NULL, plan->first_wait), "steps", steps);
 }
 
 static void print_counts(const char *label, uint32_t broken, uint32_t skew, uint32_t rows)
@@ -233,13 +249,15 @@ static void print_step(const struct plan_input *input, const struct plan *plan, 
 void plan_print(const struct plan_input *input, const struct plan *plan, const char *dir)
 {
 	const struct table_set_diff *diff = &input->at_once;
-	json_t *unsafe = describe_unsafe(input), *reason;
+	json_t *unsafe = describe_unsafe(input), *helps = plan_helps(input, plan), *reason;
 	size_t i;
 
 	print_counts("at once", diff->broken, diff->skew, diff->rows);
 	print_counts("this plan", plan->broken, plan->skew, diff->rows);
 	json_array_foreach(unsafe, i, reason) command_print(2, "%s", json_string_value(reason));
 	json_decref(unsafe);
+	json_array_foreach(helps, i, reason) command_print(2, "helps: %s", json_string_value(reason));
+	json_decref(helps);
 	if (plan->first_wait != PLAN_NO_WAIT) {
 		puts("\n0. Leave CURRENT in use.");
 		print_waits(describe_waits(input, NULL, plan->first_wait), true);

@@ -33,26 +33,17 @@ static bool make_step(const struct plan_input *input, enum plan_kind kind, bool 
 	return false;
 }
 
-static bool make_tables(const struct plan_input *input, bool with_past, struct plan_tables *tables)
-{
-	tables->made = true;
-	return make_step(input, PLAN_ANNOUNCE, with_past, &tables->announce) &&
-	       make_step(input, PLAN_SWITCH, with_past, &tables->switched) &&
-	       make_step(input, PLAN_WANTED, with_past, &tables->wanted);
-}
-
 static void step_free(struct plan_step *step)
 {
 	free(step->text.text);
 	table_set_free(&step->set);
 }
 
-void plan_tables_free(struct plan_tables tables[2])
+void plan_tables_free(struct plan_tables *tables)
 {
-	for (unsigned i = 0; i < 2; i++) {
-		step_free(&tables[i].announce);
-		step_free(&tables[i].switched);
-		step_free(&tables[i].wanted);
+	for (unsigned kind = 0; kind < PLAN_KINDS; kind++) {
+		step_free(&tables->steps[kind][0]);
+		step_free(&tables->steps[kind][1]);
 	}
 }
 
@@ -66,6 +57,15 @@ static bool any_drains(const struct plan_input *input)
 			if (pair->backends[i].held && plan_drains(&pair->backends[i]))
 				return true;
 	}
+	return false;
+}
+
+bool plan_any_down(const struct plan_input *input)
+{
+	for (uint32_t t = 0; t < input->at_once.count; t++)
+		for (uint32_t i = 0; i < input->at_once.tables[t].backend_count; i++)
+			if (plan_is_down(&input->at_once.tables[t].backends[i]))
+				return true;
 	return false;
 }
 
@@ -119,34 +119,68 @@ static void check(const struct plan_input *input, struct plan *plan)
 	sequence_free(&sequence);
 }
 
+/* A table of a plan to try, and what to wait for after it. */
+struct candidate_step {
+	enum plan_kind kind;
+	enum plan_wait wait;
+};
+
 /* A plan to try. */
 struct candidate {
 	enum plan_wait first_wait;
-	bool announce, switched;
-	enum plan_wait last_wait; /* before WANTED; only after another step */
 	bool without_past; /* the steps leave out the previous states of CURRENT */
+	struct candidate_step steps[PLAN_MAX_STEPS]; /* the last one is WANTED */
 };
 
 /* From those that take the operator the least time. */
 static const struct candidate candidates[] = {
 	{.first_wait = PLAN_NO_WAIT},
-	{.announce = true},
+	{.steps = {{.kind = PLAN_ANNOUNCE}}},
 	{.first_wait = PLAN_DRAINED},
-	{.switched = true, .last_wait = PLAN_DRAINED},
-	{.first_wait = PLAN_DRAINED, .announce = true},
-	{.announce = true, .switched = true, .last_wait = PLAN_NO_WAIT},
-	{.announce = true, .switched = true, .last_wait = PLAN_DRAINED},
-	{.announce = true, .switched = true, .last_wait = PLAN_OLDER},
+	{.steps = {{PLAN_SWITCH, PLAN_DRAINED}}},
+	{.first_wait = PLAN_DRAINED, .steps = {{.kind = PLAN_ANNOUNCE}}},
+	{.steps = {{.kind = PLAN_ANNOUNCE}, {.kind = PLAN_SWITCH}}},
+	{.steps = {{.kind = PLAN_ANNOUNCE}, {PLAN_SWITCH, PLAN_DRAINED}}},
+	{.steps = {{.kind = PLAN_ANNOUNCE}, {PLAN_SWITCH, PLAN_OLDER}}},
 	{.first_wait = PLAN_OLDER},
-	{.first_wait = PLAN_OLDER, .announce = true, .without_past = true},
-	{.first_wait = PLAN_OLDER, .announce = true, .switched = true, .last_wait = PLAN_DRAINED, .without_past = true},
-	{.first_wait = PLAN_OLDER, .announce = true, .switched = true, .last_wait = PLAN_OLDER, .without_past = true},
+	{PLAN_OLDER, true, {{.kind = PLAN_ANNOUNCE}}},
+	{PLAN_OLDER, true, {{.kind = PLAN_ANNOUNCE}, {PLAN_SWITCH, PLAN_DRAINED}}},
+	{PLAN_OLDER, true, {{.kind = PLAN_ANNOUNCE}, {PLAN_SWITCH, PLAN_OLDER}}},
+	{PLAN_OLDER, true, {{.kind = PLAN_ANNOUNCE_DRAINED}, {PLAN_SWITCH_DRAINED, PLAN_OLDER}}},
+	{PLAN_OLDER, true,
+		{{.kind = PLAN_ANNOUNCE_DRAINED}, {PLAN_SWITCH_DRAINED, PLAN_OLDER}, {.kind = PLAN_ANNOUNCE_UNDRAIN}}},
+	{PLAN_OLDER, true,
+		{{.kind = PLAN_ANNOUNCE_DRAINED}, {PLAN_SWITCH_DRAINED, PLAN_OLDER}, {.kind = PLAN_ANNOUNCE_UNDRAIN},
+			{PLAN_UNDRAIN, PLAN_OLDER}}},
+	{PLAN_OLDER, true,
+		{{.kind = PLAN_ANNOUNCE_DRAIN}, {PLAN_DRAIN, PLAN_OLDER}, {.kind = PLAN_ANNOUNCE_DRAINED},
+			{PLAN_SWITCH_DRAINED, PLAN_OLDER}, {.kind = PLAN_ANNOUNCE_UNDRAIN}, {PLAN_UNDRAIN, PLAN_OLDER}}},
 };
 
-static void add_step(struct plan *plan, const struct plan_step *step, enum plan_wait wait)
+/* Returns true if the candidate adds nothing to those before it. */
+static bool is_idle(const struct plan_input *input, const struct candidate *candidate)
 {
-	plan->steps[plan->count] = *step;
-	plan->steps[plan->count++].wait = wait;
+	if (candidate->first_wait == PLAN_DRAINED)
+		return !any_drains(input);
+	return candidate->steps[0].kind > PLAN_SWITCH && !plan_any_down(input);
+}
+
+/* Makes the tables of a candidate that no earlier one had. False: out of memory, or a table is not valid. */
+static bool make_plan(const struct plan_input *input, const struct candidate *candidate, struct plan_tables *tables,
+	struct plan *plan)
+{
+	const struct candidate_step *from = candidate->steps;
+
+	*plan = (struct plan){.first_wait = candidate->first_wait};
+	do {
+		struct plan_step *step = &tables->steps[from->kind][candidate->without_past && from->kind != PLAN_WANTED];
+
+		if (!step->text.text && !make_step(input, from->kind, !candidate->without_past, step))
+			return false;
+		plan->steps[plan->count] = *step;
+		plan->steps[plan->count++].wait = from->wait;
+	} while (from++->kind != PLAN_WANTED);
+	return true;
 }
 
 static bool is_better(const struct plan *plan, const struct plan *best)
@@ -156,26 +190,17 @@ static bool is_better(const struct plan *plan, const struct plan *best)
 	return best->count == 0 || lost < least;
 }
 
-bool plan_search(const struct plan_input *input, struct plan_tables tables[2], struct plan *best)
+bool plan_search(const struct plan_input *input, struct plan_tables *tables, struct plan *best)
 {
-	bool drains = any_drains(input);
-
 	*best = (struct plan){0};
 	for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
-		const struct candidate *candidate = &candidates[i];
-		struct plan_tables *from = &tables[candidate->without_past];
-		struct plan plan = {.first_wait = candidate->first_wait};
+		struct plan plan;
 
 		progress("tried plans", i, sizeof(candidates) / sizeof(candidates[0]));
-		if (candidate->first_wait == PLAN_DRAINED && !drains)
+		if (is_idle(input, &candidates[i]))
 			continue;
-		if (!from->made && !make_tables(input, !candidate->without_past, from))
+		if (!make_plan(input, &candidates[i], tables, &plan))
 			return false;
-		if (candidate->announce)
-			add_step(&plan, &from->announce, candidate->switched ? PLAN_NO_WAIT : candidate->last_wait);
-		if (candidate->switched)
-			add_step(&plan, &from->switched, candidate->last_wait);
-		add_step(&plan, &from->wanted, PLAN_NO_WAIT);
 		check(input, &plan);
 		if (is_better(&plan, best))
 			*best = plan;

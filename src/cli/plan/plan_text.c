@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/alloc.h"
 #include "cli/diff/first_holders.h"
 #include "cli/past.h"
 #include "cli/plan/plan.h"
@@ -43,6 +44,30 @@ bool plan_can_help(const struct table_diff *pair)
 	return differ || before->hops != after->hops || before->balance != after->balance;
 }
 
+bool plan_is_down(const struct table_diff_backend *backend)
+{
+	return (backend->before && !backend->before->healthy) || (backend->after && !backend->after->healthy);
+}
+
+/* CURRENT or WANTED, as it is or with the proxies that are down in one of both draining. */
+struct stage {
+	bool is_wanted, is_drained;
+};
+
+/* The first hops of a step are those of `at`, and the later ones those of `other`. */
+static const struct {
+	struct stage at, other;
+} stages[PLAN_KINDS] = {
+	[PLAN_ANNOUNCE] = {{false, false}, {true, false}},
+	[PLAN_SWITCH] = {{true, false}, {false, false}},
+	[PLAN_ANNOUNCE_DRAIN] = {{false, false}, {false, true}},
+	[PLAN_DRAIN] = {{false, true}, {false, false}},
+	[PLAN_ANNOUNCE_DRAINED] = {{false, true}, {true, true}},
+	[PLAN_SWITCH_DRAINED] = {{true, true}, {false, true}},
+	[PLAN_ANNOUNCE_UNDRAIN] = {{true, true}, {true, false}},
+	[PLAN_UNDRAIN] = {{true, false}, {true, true}},
+};
+
 /* What a step says about a backend. */
 struct wish {
 	uint8_t state;
@@ -56,16 +81,26 @@ static struct wish wish_of(const struct table_backend *backend, uint8_t state)
 }
 
 /* before, after: the backend in CURRENT and in WANTED; one may be NULL. */
-static struct wish make_wish(enum plan_kind kind, const struct table_backend *before, const struct table_backend *after)
+static struct wish wish_at(
+	const struct stage *stage, const struct table_backend *before, const struct table_backend *after)
 {
 	bool joins = after && after->state != TABLE_INACTIVE && (!before || before->state == TABLE_INACTIVE);
 
-	if (kind == PLAN_ANNOUNCE)
+	if (!stage->is_wanted)
 		return joins ? wish_of(after, TABLE_DRAINING)
 			     : wish_of(before ? before : after, before ? before->state : after->state);
 	if (before && before->state != TABLE_INACTIVE && (!after || after->state == TABLE_INACTIVE))
 		return wish_of(after ? after : before, TABLE_DRAINING);
 	return after ? wish_of(after, after->state) : wish_of(before, before->state);
+}
+
+static struct wish make_wish(const struct stage *stage, const struct table_diff_backend *backend)
+{
+	struct wish wish = wish_at(stage, backend->before, backend->after);
+
+	if (stage->is_drained && plan_is_down(backend) && wish.state != TABLE_INACTIVE)
+		wish.state = TABLE_DRAINING;
+	return wish;
 }
 
 /* Changes a backend of WANTED as far as the wish differs. */
@@ -115,6 +150,24 @@ static bool append_backend(const struct plan_input *input, struct json_edit *tex
 	return done;
 }
 
+/* Returns a copy of the table of a stage. It borrows all but its backends. */
+static struct table copy_stage(const struct table_diff *pair, const struct stage *stage)
+{
+	const struct table *table = stage->is_wanted ? pair->after : pair->before;
+	struct table copy = *table;
+
+	copy.backends = alloc_zeroed(table->backend_count, sizeof(*copy.backends));
+	memcpy(copy.backends, table->backends, table->backend_count * sizeof(*copy.backends));
+	for (uint32_t i = 0; i < pair->backend_count && stage->is_drained; i++) {
+		const struct table_diff_backend *backend = &pair->backends[i];
+		const struct table_backend *own = stage->is_wanted ? backend->after : backend->before;
+
+		if (own && plan_is_down(backend) && own->state != TABLE_INACTIVE)
+			copy.backends[own - table->backends].state = TABLE_DRAINING;
+	}
+	return copy;
+}
+
 /* Adds the state of a table, if it has first hops: with the health of its backends, or as if all were healthy. */
 static void add_state(struct past_list *list, const struct table *table, bool with_health)
 {
@@ -130,24 +183,25 @@ static void add_state(struct past_list *list, const struct table *table, bool wi
 static bool any_down(const struct table *table)
 {
 	for (uint32_t i = 0; i < table->backend_count; i++)
-		if (!table->backends[i].healthy)
+		if (!table->backends[i].healthy && table->backends[i].state <= TABLE_ACTIVE)
 			return true;
 	return false;
 }
 
 /*
- * Sets `previous`: the other of the two states first, and then the previous states of CURRENT. If some of its backends
- * are down, the same state with these up follows, because they may come back.
+ * Sets `previous`: the other stage first, and then the previous states of CURRENT. If some of its backends are down,
+ * the same state with these up follows, because they may come back.
  */
 static bool set_past(struct json_edit *text, const struct table_diff *pair, enum plan_kind kind, bool with_past)
 {
-	const struct table *other = kind == PLAN_ANNOUNCE ? pair->after : pair->before;
+	struct table other = copy_stage(pair, &stages[kind].other);
 	struct past_list list = {0};
 	char path[32];
 
-	if (any_down(other))
-		add_state(&list, other, true);
-	add_state(&list, other, false);
+	if (any_down(&other))
+		add_state(&list, &other, true);
+	add_state(&list, &other, false);
+	free(other.backends);
 	for (uint32_t i = 0; with_past && i < pair->before->past_count && list.count < TABLE_MAX_PAST; i++)
 		past_list_add(&list, past_text(&pair->before->past[i]));
 	snprintf(path, sizeof(path), "tables[%u]", pair->new_index);
@@ -165,7 +219,7 @@ static bool set_settings(struct json_edit *text, const struct table_diff *pair, 
 		snprintf(value, sizeof(value), "%u", before->hops);
 		done = json_edit_set(text, path, "hops", value);
 	}
-	if (kind == PLAN_SWITCH || before->balance == after->balance)
+	if (stages[kind].at.is_wanted || before->balance == after->balance)
 		return done;
 	if (before->balance) {
 		snprintf(value, sizeof(value), "%u.%03u", before->balance / 1000, before->balance % 1000);
@@ -179,20 +233,21 @@ static bool change_table(const struct plan_input *input, struct json_edit *text,
 	enum plan_kind kind, bool with_past)
 {
 	const struct table *before = pair->before, *after = pair->after;
+	const struct stage *at = &stages[kind].at;
 	bool done = true;
 
 	for (uint32_t i = 0; i < pair->backend_count && done; i++) {
-		const struct table_backend *old = pair->backends[i].before, *new = pair->backends[i].after;
+		const struct table_backend *new = pair->backends[i].after;
 
 		if (new)
 			done = set_backend(text, pair->new_index, (uint32_t)(new - after->backends), new,
-				make_wish(kind, old, new));
+				make_wish(at, &pair->backends[i]));
 	}
 	for (uint32_t i = 0; i < before->backend_count && done; i++) {
-		const struct table_backend *backend = &before->backends[i];
+		const struct table_diff_backend backend = {.before = &before->backends[i]};
 
-		if (table_find_backend(after, NULL, &backend->addr) == after->backend_count)
-			done = append_backend(input, text, pair, i, make_wish(kind, backend, NULL));
+		if (table_find_backend(after, NULL, &backend.before->addr) == after->backend_count)
+			done = append_backend(input, text, pair, i, make_wish(at, &backend));
 	}
 	return done && set_settings(text, pair, kind) && set_past(text, pair, kind, with_past);
 }
