@@ -213,19 +213,20 @@ static int show(const char *path, const struct table_set *set, const struct tabl
 {
 	const char *format = version == 0 ? "JSON" : version == 2 ? "version 2" : "version 3";
 	json_t *tables = json_array();
-	char digest[17], fingerprint[17], replaces[17];
+	char digest[17], first_hops[17], fingerprint[17], replaces[17];
 	struct speed speed;
 
 	speed_find(set, &speed);
 	snprintf(digest, sizeof(digest), "%016" PRIx64, table_set_digest(set));
+	snprintf(first_hops, sizeof(first_hops), "%016" PRIx64, table_set_first_hops(set));
 	snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64, table_set_fingerprint(set));
 	snprintf(replaces, sizeof(replaces), "%016" PRIx64, set->replaces);
 	if (!json)
 		command_print(2, "%s: %s, %" PRIu32 " table%s, digest %s", path, format, set->count,
 			text_plural(set->count), digest);
 	if (!json)
-		printf("fingerprint %s%s%s\n", fingerprint, set->replaces ? ", replaces " : "",
-			set->replaces ? replaces : "");
+		printf("first_hops %s\nfingerprint %s%s%s\n", first_hops, fingerprint,
+			set->replaces ? ", replaces " : "", set->replaces ? replaces : "");
 	if (!json)
 		speed_print(&speed);
 	for (uint32_t i = first; i < end; i++) {
@@ -239,9 +240,9 @@ static int show(const char *path, const struct table_set *set, const struct tabl
 		shares_free(&shares);
 	}
 	if (json) {
-		json_t *result = json_pack("{s:o, s:s, s:i, s:s, s:s, s:s?, s:o}", "file", json_text(path), "format",
-			version ? "binary" : "json", "version", (int)version, "digest", digest, "fingerprint",
-			fingerprint, "replaces", set->replaces ? replaces : NULL, "tables", tables);
+		json_t *result = json_pack("{s:o, s:s, s:i, s:s, s:s, s:s, s:s?, s:o}", "file", json_text(path), "format",
+			version ? "binary" : "json", "version", (int)version, "digest", digest, "first_hops", first_hops,
+			"fingerprint", fingerprint, "replaces", set->replaces ? replaces : NULL, "tables", tables);
 
 		json_object_update_new(result, speed_json(&speed));
 		speed_free(&speed);

@@ -210,6 +210,7 @@ struct routes *routes_create(struct table_set *set, struct faults *faults)
 		return NULL;
 	}
 	routes->digest = table_set_digest(&routes->set);
+	routes->first_hops = table_set_first_hops(&routes->set);
 	return routes;
 }
 

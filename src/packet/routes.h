@@ -57,6 +57,7 @@ struct routes {
 	 * repeats one. */
 	uint32_t hop_counts[TABLE_MAX_TABLES];
 	uint64_t digest; /* table_set_digest() */
+	uint64_t first_hops; /* table_set_first_hops() */
 	struct routes_table tables[TABLE_MAX_TABLES];
 	struct siphash_state keys[TABLE_MAX_TABLES]; /* SipHash states that have absorbed the hash key of each table */
 };

@@ -220,20 +220,27 @@ static uint64_t sum_binds(const struct table *table)
 	return sum;
 }
 
-/* Hashes the IPv4 addresses of a row's hops, padded with zeros to DIGEST_HOPS or TABLE_MAX_HOPS. Leaves out the
- * repeated hop of version 2, so that all versions give the same digest. */
-static void digest_row(struct siphash_state *state, const struct table *table, uint32_t row)
+/*
+ * Hashes the IPv4 addresses of the first `hops` hops of each row, padded with zeros to `width` hops. Leaves out the
+ * repeated hop of version 2, so that all versions give the same digest. Pieces of two rows have a multiple of 8 bytes.
+ */
+static void digest_rows(struct siphash_state *state, const struct table *table, unsigned hops, unsigned width)
 {
-	const uint16_t *hops = table->rows + (size_t)row * table->row_hops;
-	uint8_t out[TABLE_MAX_HOPS][4] = {0};
+	for (uint32_t first = 0; first < TABLE_ROWS; first += 2) {
+		uint8_t out[2 * TABLE_MAX_HOPS][4] = {0};
 
-	for (unsigned i = 0; i < table->row_hops; i++)
-		if (i == 0 || hops[i] != hops[0])
-			memcpy(out[i], table->backends[hops[i]].addr.bytes, sizeof(out[i]));
-	siphash_update(state, out, sizeof(out[0]) * (table->row_hops > DIGEST_HOPS ? TABLE_MAX_HOPS : DIGEST_HOPS));
+		for (unsigned half = 0; half < 2; half++) {
+			const uint16_t *row = table->rows + (size_t)(first + half) * table->row_hops;
+
+			for (unsigned i = 0; i < hops; i++)
+				if (i == 0 || row[i] != row[0])
+					memcpy(out[half * width + i], table->backends[row[i]].addr.bytes, 4);
+		}
+		siphash_update(state, out, 2 * width * sizeof(out[0]));
+	}
 }
 
-uint64_t table_set_digest(const struct table_set *set)
+static uint64_t digest_set(const struct table_set *set, bool first_only)
 {
 	struct siphash_state state;
 
@@ -244,10 +251,23 @@ uint64_t table_set_digest(const struct table_set *set)
 
 		siphash_update(&state, table->hash_key, sizeof(table->hash_key));
 		siphash_update(&state, &binds, sizeof(binds));
-		for (uint32_t row = 0; row < TABLE_ROWS; row++)
-			digest_row(&state, table, row);
+		if (first_only)
+			digest_rows(&state, table, 1, 1);
+		else
+			digest_rows(&state, table, table->row_hops,
+				table->row_hops > DIGEST_HOPS ? TABLE_MAX_HOPS : DIGEST_HOPS);
 	}
 	return siphash_end(&state, NULL, 0);
+}
+
+uint64_t table_set_digest(const struct table_set *set)
+{
+	return digest_set(set, false);
+}
+
+uint64_t table_set_first_hops(const struct table_set *set)
+{
+	return digest_set(set, true);
 }
 
 uint64_t table_set_fingerprint(const struct table_set *set)

@@ -187,6 +187,12 @@ const char *table_label(const struct table_set *set, uint32_t index, char buf[16
 uint64_t table_set_digest(const struct table_set *set);
 
 /*
+ * Like table_set_digest(), but with the first hop of every row only. It does not depend on previous states, which
+ * choose later hops, so it is the same on all directors that see the same health, whatever failures each has seen.
+ */
+uint64_t table_set_first_hops(const struct table_set *set);
+
+/*
  * Returns a digest of what people write in a table: hash keys, backends and binds. It is the same for JSON and both
  * file versions, and does not depend on the order of backends and binds, or on names, states, health or rows. The
  * tables need no rows.

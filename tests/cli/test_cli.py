@@ -254,7 +254,7 @@ def test_show_counts_the_hops_of_the_model(tmp_path):
     for path in (source, target):
         shown = run_json("show", path)
         assert set(shown) == {
-            "file", "format", "version", "digest", "fingerprint", "replaces", "prefix_lengths", "port_maps", "slow", "tables"}
+            "file", "format", "version", "digest", "first_hops", "fingerprint", "replaces", "prefix_lengths", "port_maps", "slow", "tables"}
         assert (shown["prefix_lengths"], shown["port_maps"], shown["slow"]) == ({"ipv4": "32", "ipv6": ""}, 1, [])
         assert re.fullmatch("[0-9a-f]{16}", shown["digest"])
         shown = shown["tables"][0]

@@ -17,15 +17,17 @@ from support.ports import closed_port
 from support.tree import CLI, TREE
 
 LEVELS = ["ok", "warn", "fail"]
-DIGEST, OTHER = "8f1d3a5c7e9b0d2f", "0000000000000001"
+DIGEST, FIRST_HOPS, OTHER = "8f1d3a5c7e9b0d2f", "5a7c9e1b3d5f7082", "0000000000000001"
 
 
-def director(source="192.0.2.1", digest=DIGEST, version="0.1.0", state="ok"):
+def director(source="192.0.2.1", digest=DIGEST, first_hops=FIRST_HOPS, version="0.1.0", state="ok"):
+    """first_hops: None is a director of an older version."""
+    told = f'first_hops="{first_hops}",' if first_hops is not None else ""
     states = "".join(f'glb_director_health_state{{state="{name}"}} {int(name == state)}\n' for name in ("starting", "ok", "degraded", "failing", "stopping"))
     return (f'# HELP glb_director_build_info versions\n# TYPE glb_director_build_info gauge\n'
             f'glb_director_build_info{{version="{version}",dpdk="22.11",isa="avx2"}} 1\n'
             f'glb_director_source_info{{address="{source}"}} 1\n{states}'
-            f'glb_director_table_info{{digest="{digest}",fingerprint="1",format="version 3",path="/a \\"b\\\\"}} 1\n')
+            f'glb_director_table_info{{digest="{digest}",{told}fingerprint="1",format="version 3",path="/a \\"b\\\\"}} 1\n')
 
 
 def proxy(allow=("192.0.2.0/24",), version="0.1.0", attached=1, is_open=0, interface="eth0"):
@@ -94,7 +96,12 @@ def test_a_healthy_fleet(fleet):
 
 
 FAULTS = {
-    "another digest": ([director(), director(digest=OTHER), director()], 1, "fail", "digests", f"is {OTHER}, and that of 2 of 3 directors {DIGEST}"),
+    "other first hops": (
+        [director(), director(digest=OTHER, first_hops=OTHER), director()], 1, "fail", "digests", f"of its first hops is {OTHER}, and that of 2 of 3 directors {FIRST_HOPS}"),
+    "another digest, of an older version": (
+        [director(), director(digest=OTHER, first_hops=None), director()], 1, "fail", "digests", f"of its table is {OTHER}, and that of 2 of 3 directors {DIGEST}"),
+    "another digest beside an older version": (
+        [director(), director(digest=OTHER), director(first_hops=None)], 1, "fail", "digests", f"of its table is {OTHER}, and that of 2 of 3 directors {DIGEST}"),
     "another version of a director": ([director(), director(), director(version="0.0.9")], 2, "warn", "versions", "glb-director is version 0.0.9"),
     "another version of a proxy": ([proxy(), proxy(version="0.0.9"), proxy()], 1, "warn", "versions", "glb-redirect is version 0.0.9"),
     "a degraded director": ([director(), director(state="degraded")], 1, "warn", "health", "its health is degraded"),
@@ -129,7 +136,20 @@ def test_a_proxy_of_which_nothing_tells_whether_it_refuses_a_director(fleet, pag
 
 
 def test_two_directors_that_differ(fleet):
-    assert [each[:3] for each in fleet.pages(director(digest=OTHER), director())] == [("fail", "digests", fleet.hosts[1])]
+    assert [each[:3] for each in fleet.pages(director(first_hops=OTHER), director())] == [("fail", "digests", fleet.hosts[1])]
+
+
+def test_a_failure_that_one_director_saw_is_no_finding(fleet):
+    """Only its later hops differ, so a flow that moves to or from it keeps its first hop."""
+    assert fleet.pages(director(), director(digest=OTHER), director()) == []
+    text = subprocess.run([CLI, "doctor", "--fleet", *fleet.hosts], capture_output=True, text=True, check=True).stdout
+    assert f"digests: 3 directors: first hops {FIRST_HOPS}; later hops differ, as they do for a day after" in " ".join(text.split())
+
+
+def test_a_director_of_an_older_version_with_the_same_table(fleet):
+    assert fleet.pages(director(), director(first_hops=None), director(first_hops="")) == []
+    text = subprocess.run([CLI, "doctor", "--fleet", *fleet.hosts], capture_output=True, text=True, check=True).stdout
+    assert f"digests: 3 directors: digest {DIGEST}" in " ".join(text.split())
 
 
 def test_a_proxy_that_does_not_tell_all_of_its_list(fleet):
@@ -190,8 +210,9 @@ def test_a_page_that_a_reload_has_cut_is_fetched_again(fleet):
 @pytest.mark.parametrize("value", ("\x1b[31mred", "a\tb", 'quote\\"s', "back\\\\slash", "x" * 5000, "\xff", "", "{}", "%s%n"))
 def test_values_of_labels_are_only_text(fleet, value):
     """A hostile value neither breaks the report nor reaches the terminal as it is."""
-    findings = fleet.pages(director(), director(digest=value))
-    assert "\x1b" not in json.dumps(findings) and findings[0][0] == "fail"
+    for hostile in (director(digest=value, first_hops=None), director(digest=value, first_hops=value)):
+        findings = fleet.pages(director(), hostile)
+        assert "\x1b" not in json.dumps(findings) and findings[0][0] == "fail"
 
 
 def test_a_file_of_hosts(fleet, tmp_path):

@@ -83,7 +83,8 @@ class Model:
     def stats(self):
         return {"received": self.packets, "forwarded": self.packets, "drop_truncated": 0, "version": "0.1.0", "uptime": self.uptime,
                 "packet_path": "avx512",
-                "packet_path_why": "the widest that can be used", "generation": self.generation, "digest": "d" * 16, "fingerprint": "f" * 16,
+                "packet_path_why": "the widest that can be used", "generation": self.generation, "digest": "d" * 16, "first_hops": "e" * 16,
+                "fingerprint": "f" * 16,
                 "table_path": "/etc/glb/t.bin", "table_format": "version 3", "hash_fields": "src_addr", "alt_hash_fields": "",
                 "next_hop_mac": "02:00:00:00:00:fe", "reloads": 2, "reload_failures": 1, "last_error": self.last_error,
                 "ports": {"0": {"name": "net_pcap0", "link": "up", "mbps": 10000, "rx_packets": self.packets, "rx_missed": 0}},

@@ -303,7 +303,7 @@ def backend_entry(backend):
 
 
 def binds_message(table):
-    """What both digests have of a table."""
+    """What all digests have of a table."""
     return bytes.fromhex(table["hash_key"]) + sum_of_digests(map(bind_entry, table["binds"]))
 
 
@@ -317,6 +317,11 @@ def rows_message(table):
     return b"".join(b"".join(addresses[hop] for hop in hops).ljust(16, b"\0") for hops in rows)
 
 
+def first_hops_message(table):
+    addresses = [ipaddress.IPv4Address(backend["ip"]).packed for backend in table["backends"]]
+    return b"".join(addresses[table["row"](row)[0]] for row in range(ROWS))
+
+
 def digest_of(message):
     return f"{int.from_bytes(siphash24(bytes(16), message), 'little'):016x}"
 
@@ -327,6 +332,14 @@ def test_route_digest_is_that_of_the_page(tmp_path, version, decode):
     tables = list(decode(build(tmp_path, document, version)))
     shown = cli_helpers.run_json("show", tmp_path / "t.bin")
     assert shown["digest"] == digest_of(b"".join(binds_message(table) + rows_message(table) for table in tables))
+
+
+@pytest.mark.parametrize("version, decode", [(2, decode_v2), (3, decode_v3)])
+def test_digest_of_the_first_hops_is_that_of_the_page(tmp_path, version, decode):
+    document = {"tables": documents(2)["tables"][:2]}
+    expected = digest_of(b"".join(binds_message(table) + first_hops_message(table) for table in decode(build(tmp_path, document, version))))
+    for file in ("t.bin", "t.json"):
+        assert cli_helpers.run_json("show", tmp_path / file)["first_hops"] == expected
 
 
 @pytest.mark.parametrize("version, decode", [(2, decode_v2), (3, decode_v3)])

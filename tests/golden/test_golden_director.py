@@ -25,7 +25,7 @@ from vectors.cases import frames as f
 PORT = 19520
 OPENMETRICS = {"Accept": "application/openmetrics-text;version=1.0.0"}
 # What differs between machines, versions and runs.
-HIDDEN = ("version", "dpdk", "isa", "isa_by", "digest", "fingerprint", "path", "mac", "cause", "severity", "object")
+HIDDEN = ("version", "dpdk", "isa", "isa_by", "digest", "first_hops", "fingerprint", "path", "mac", "cause", "severity", "object")
 ROUTER = "02:00:00:00:01:01"
 FLOW = ("198.51.100.7,40000", "10.10.10.10,80,tcp")
 

@@ -36,6 +36,20 @@ def gone(job, *instances):
     return found
 
 
+def other_table(instance, **labels):
+    """A healthy fleet in which the table of this director has other labels. None: no such label."""
+    found, table = fleet(), "glb_director_table_info"
+    old = next(name for name in found if name.startswith(table) and f'instance="{instance}"' in name)
+    new = dict(re.findall(r'(\w+)="([^"]*)"', old)) | labels
+    del found[old]
+    return found | {series(table, **{name: value for name, value in new.items() if value and name not in ("job", "fleet")}): steady(1)}
+
+
+def older(found):
+    """The same fleet with directors of a version that does not tell first_hops."""
+    return {re.sub(', first_hops="[^"]*"', "", name): values for name, values in found.items()}
+
+
 FAULTS = {
     "GlbTooFewDirectors": (changed(*state("d1", "failing"), *state("d2", "starting")), {"GlbTooFewDirectors": 1, "GlbDirectorFailing": 2}),
     "GlbTooFewDirectors, all are down": (gone("glb-director", "d1", "d2", "d3"), {"GlbTooFewDirectors": 1, "GlbDirectorDown": 3}),
@@ -63,8 +77,11 @@ FAULTS = {
         {"GlbLcoreStalls": 1}),
     "GlbLcoreBusy": (changed(("glb_director_lcore_busy_seconds_total", "d1", {"lcore": "1"}, growing(57))), {"GlbLcoreBusy": 1}),
     "GlbDirectorsDisagree": (
-        without(fleet(), "table_info", 'instance="d3"') | {
-            series("glb_director_table_info", "d3", digest="0000000000000001", format="version 3", path="/x"): steady(1)},
+        other_table("d3", digest="0000000000000001", first_hops="0000000000000002"), {"GlbDirectorsDisagree": 1}),
+    "GlbDirectorsDisagree, all are of an older version": (older(other_table("d3", digest="0000000000000001")), {"GlbDirectorsDisagree": 1}),
+    "GlbDirectorsDisagree, one is of an older version": (other_table("d3", digest="0000000000000001", first_hops=None), {"GlbDirectorsDisagree": 1}),
+    "GlbDirectorsDisagree, a fleet without the label": (
+        {name.replace(', fleet="main"', ""): values for name, values in other_table("d3", first_hops="0000000000000002").items()},
         {"GlbDirectorsDisagree": 1}),
     "GlbDirectorMissesReloads": (
         changed(("glb_director_table_generation", "d2", {}, steady(4)),
@@ -169,6 +186,12 @@ QUIET = {
     "two fleets with different tables": {
         **{name: values for name, values in director("d1").items()},
         **{name.replace('fleet="main"', 'fleet="other"'): values for name, values in director("d2", digest="0000000000000001").items()}},
+    "a director saw a failure that the others did not see": other_table("d3", digest="0000000000000001"),
+    "directors of an older version": older(fleet()),
+    "one director is of an older version": other_table("d3", first_hops=None),
+    "another fleet has an older version": {
+        **other_table("d3", digest="0000000000000001"),
+        **{name.replace('fleet="main"', 'fleet="other"'): values for name, values in older(director("d4")).items()}},
     "drops that attackers cause": changed(("glb_director_dropped_packets_total", "d1", {"reason": "unmatched"}, growing(50000))),
 }
 

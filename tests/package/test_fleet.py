@@ -150,7 +150,7 @@ def test_directors_are_upgraded_one_after_the_other(fleet, load):
         walk(machine, block(UPGRADE, "--only-upgrade glb-director "))
         assert installed(machine, "glb-announce") == version(NEW)
         ready(fleet, machine)
-        walk(machine, block(UPGRADE, "glb-director-cli show --live"))
+        walk(machine, block(UPGRADE, "glb-director-cli stats"))
 
 
 def test_directors_go_back(fleet, load):

@@ -55,7 +55,7 @@ def series(metric, instance, **labels):
     return "%s{%s}" % (metric, ", ".join(f'{name}="{value}"' for name, value in pairs.items()))
 
 
-def director(name, digest="8f1d3a5c7e9b0d2f"):
+def director(name, digest="8f1d3a5c7e9b0d2f", first_hops="5a7c9e1b3d5f7082"):
     """The series of a director that forwards."""
     def one(metric, values, **labels):
         return {series(f"glb_director_{metric}", name, **labels): values}
@@ -64,7 +64,7 @@ def director(name, digest="8f1d3a5c7e9b0d2f"):
     found |= one("start_timestamp_seconds", steady(-DAY_S))
     for state in STATES:
         found |= one("health_state", steady(int(state == "ok")), state=state)
-    found |= one("table_info", steady(1), digest=digest, format="version 3", path="/var/lib/glb/forwarding_table.bin")
+    found |= one("table_info", steady(1), digest=digest, first_hops=first_hops, format="version 3", path="/var/lib/glb/forwarding_table.bin")
     # A reload each half hour.
     found |= one("table_generation", " ".join(f"{4 + half}x29" for half in range(LENGTH // 30 + 1)))
     found |= one("table_loaded_timestamp_seconds", steady(-3600))

@@ -110,6 +110,8 @@ static void print_header(const json_t *stats, size_t tables)
 		command_print(12, "slow        %s", slow);
 	command_print(
 		12, "digest      %s, fingerprint %s", member_text(stats, "digest"), member_text(stats, "fingerprint"));
+	if (member_text(stats, "first_hops")[0])
+		command_print(12, "first_hops  %s", member_text(stats, "first_hops"));
 	command_print(
 		12, "hash_fields %s%s%s", member_text(stats, "hash_fields"), alt[0] ? "; alt_hash_fields " : "", alt);
 	command_print(12, "next hop    %s", member_text(stats, "next_hop_mac"));

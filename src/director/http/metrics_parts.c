@@ -70,8 +70,8 @@ static void write_program(struct openmetrics *to, const struct view *view)
 	write_health(to, view);
 	facts_metrics(to, capture_facts, &view->capture);
 	info(to, "table", "the forwarding table in use",
-		OPENMETRICS_LABELS({"digest", view->routes.digest}, {"fingerprint", view->fingerprint},
-			{"format", view->routes.format}, {"path", view->routes.path}));
+		OPENMETRICS_LABELS({"digest", view->routes.digest}, {"first_hops", view->routes.first_hops},
+			{"fingerprint", view->fingerprint}, {"format", view->routes.format}, {"path", view->routes.path}));
 	facts_metrics(to, view_routes_facts, &view->routes);
 }
 

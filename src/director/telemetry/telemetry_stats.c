@@ -52,6 +52,7 @@ static void add_state(struct rte_tel_data *data, const struct director *director
 	telemetry_reply_text(data, "slow", view->routes.slow);
 	telemetry_reply_text(data, "last_error", view->routes.last_error);
 	rte_tel_data_add_dict_string(data, "digest", view->routes.digest);
+	rte_tel_data_add_dict_string(data, "first_hops", view->routes.first_hops);
 	rte_tel_data_add_dict_string(data, "fingerprint", view->fingerprint);
 	telemetry_reply_text(data, "table_path", path);
 	rte_tel_data_add_dict_string(data, "table_format", view->routes.format);

@@ -83,7 +83,7 @@ struct view_routes {
 	char last_error[RELOAD_ERROR_SIZE]; /* as in struct reload */
 	uint32_t tables;
 	const char *path, *format;
-	char digest[TEXT_HEX64];
+	char digest[TEXT_HEX64], first_hops[TEXT_HEX64];
 };
 
 extern const struct fact view_routes_facts[];

@@ -58,6 +58,7 @@ struct view_routes view_routes(const struct reload *reload)
 	strcpy(view.slow, live->slow);
 	strcpy(view.last_error, reload->last_error);
 	text_hex64(live->routes->digest, view.digest);
+	text_hex64(live->routes->first_hops, view.first_hops);
 	return view;
 }
 

@@ -10,6 +10,8 @@
 
 static const struct finding other_digest = {FINDINGS_FAIL, NULL,
 	"the digest of its table is {1}, and that of {2} of {3} directors {4}, so flows that move to or from it can break: compare the table files, then run systemctl reload glb-director there"};
+static const struct finding other_first_hops = {FINDINGS_FAIL, NULL,
+	"the digest of its first hops is {1}, and that of {2} of {3} directors {4}, so flows that move to or from it can break: compare the table files, then run systemctl reload glb-director there"};
 static const struct finding other_director = {FINDINGS_WARN, NULL,
 	"its glb-director " OTHER_VERSION "withdraw it, and restart it with the version that is installed on the others"};
 static const struct finding other_proxy = {
@@ -40,7 +42,8 @@ static bool label_of(
 
 /*
  * Adds the finding about members whose label has another value than that of most members, which it writes. The first
- * value wins if two are as frequent. Returns whether all are the same, and there is a member.
+ * value wins if two are as frequent. other: NULL adds no finding. Returns whether all are the same, and there is a
+ * member.
  */
 static bool compare(const struct fleet_member *members, size_t count, const char *name, const char *label,
 	const struct finding *other, char most[SAMPLES_LABEL_MAX])
@@ -62,7 +65,7 @@ static bool compare(const struct fleet_member *members, size_t count, const char
 	}
 	for (size_t i = 0; i < count; i++) {
 		label_of(&members[i], name, label, one);
-		if (strcmp(one, most) != 0)
+		if (other && strcmp(one, most) != 0)
 			findings_add(other, members[i].name, one, findings_value("%zu", best),
 				findings_value("%zu", count), most);
 	}
@@ -72,11 +75,22 @@ static bool compare(const struct fleet_member *members, size_t count, const char
 void fleet_digests(void *subject)
 {
 	const struct fleet *fleet = subject;
+	const struct fleet_member *directors = fleet->directors;
 	size_t count = fleet->director_count;
-	char most[SAMPLES_LABEL_MAX];
+	const char *table = "glb_director_table_info";
+	char most[SAMPLES_LABEL_MAX], first_hops[SAMPLES_LABEL_MAX];
+	bool known = true; /* directors of older versions do not tell their first hops */
 
-	if (compare(fleet->directors, count, "glb_director_table_info", "digest", &other_digest, most))
+	for (size_t i = 0; i < count; i++)
+		known &= label_of(&directors[i], table, "first_hops", first_hops) && first_hops[0];
+	if (known && !compare(directors, count, table, "first_hops", &other_first_hops, first_hops))
+		return;
+	if (compare(directors, count, table, "digest", known ? NULL : &other_digest, most))
 		findings_ok("", "%zu director%s: digest %s", count, text_plural(count), most);
+	else if (known)
+		findings_ok("",
+			"%zu directors: first hops %s; later hops differ, as they do for a day after a failure that only some directors saw: if they differ for longer, compare the table files",
+			count, first_hops);
 }
 
 static void check_versions(const struct fleet_member *members, size_t count, const char *name, const char *program,
