@@ -26,7 +26,7 @@ enum table_past_fate {
 	TABLE_PAST_KEPT,
 	TABLE_PAST_REPEATED, /* the same as a newer one, or as the present state: the rows name its proxies anyway */
 	TABLE_PAST_OLD,
-	TABLE_PAST_CROWDED, /* there is no room for it: of all states, it names the fewest living proxies that no other one names */
+	TABLE_PAST_CROWDED, /* there is no room, and another state names almost the same living proxies */
 };
 
 /* A change of the state of a table. */

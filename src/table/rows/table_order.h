@@ -72,6 +72,6 @@ void table_order_fill(const struct table_order *order, uint32_t first, uint32_t 
 bool table_order_next(const struct table_order *order, uint32_t row, unsigned set, struct table_order_cursor *cursor,
 	struct table_order_entry *entry);
 
-/* Finds the first member of the set of a previous state in the row's natural order that is healthy there, and returns it.
- * UINT32_MAX: there is none. */
+/* Returns the first member of the set of a previous state in the row's natural order that is healthy there; UINT32_MAX:
+ * there is none. */
 uint32_t table_order_first_up(const struct table_order *order, uint32_t row, unsigned set);
