@@ -4,7 +4,7 @@
 import math
 from html import escape
 
-COLOURS = ["#e07b39", "#f2b134", "#4f8fc0", "#1f4e79"]
+COLOURS = ["#e07b39", "#f2b134", "#4f8fc0", "#1f4e79", "#0b1e33"]
 WIDTH, HEIGHT = 430, 280
 GREY = "#d8d8d8"
 
