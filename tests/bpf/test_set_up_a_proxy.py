@@ -68,7 +68,7 @@ def test_commands_run_on_a_host_with_the_interface_of_the_page(glb_redirect):
         addresses = proxy.run("ip", "-brief", "address", "show", "dev", "lo").stdout
         assert "10.10.10.10/32" in addresses and "fdb4::10/128" in addresses
         assert "mtu 1600" in proxy.run("ip", "link", "show", "eth0").stdout
-        assert "advmss 1400" in proxy.run("ip", "route", "show", "default").stdout
+        assert "advmss 1392" in proxy.run("ip", "route", "show", "default").stdout
         assert proxy.run("nft", "list", "ruleset").stdout.count("notrack") == 4
         assert proxy.run("sysctl", "-n", "net.ipv4.conf.eth0.rp_filter").stdout == "2\n"
     finally:
@@ -88,7 +88,7 @@ def test_commands_of_the_mtu_page():
         assert "mtu 1500" in proxy.run("ip", "route", "show", "default").stdout
         assert "1 received" in proxy.run("bash", "-ec", ping).stdout
         proxy.run("bash", "-ec", lower_mss)
-        assert "advmss 1400" in proxy.run("ip", "route", "show", "default").stdout
+        assert "advmss 1392" in proxy.run("ip", "route", "show", "default").stdout
     finally:
         proxy.close()
         network.close()

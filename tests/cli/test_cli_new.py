@@ -167,3 +167,21 @@ def test_of_several_at_once_only_one_writes(tmp_path):
         process.communicate(timeout=60)
     writer, = [i for i, process in enumerate(made, 10) if process.returncode == 0]
     assert f'"192.0.2.{writer}"' in (tmp_path / "forwarding_table.json").read_text()
+
+
+@pytest.mark.parametrize("flags, hops, balance", [({}, 4, 1.02), ({"hops": "2", "balance": "off"}, 2, None), ({"hops": "8", "balance": "1.1"}, 8, 1.1)])
+def test_hops_and_balance_are_written(tmp_path, flags, hops, balance):
+    new(tmp_path, **flags)
+    table, = json.loads((tmp_path / "forwarding_table.json").read_text())["tables"]
+    assert (table["hops"], table.get("balance")) == (hops, balance)
+
+
+@pytest.mark.parametrize("flags, message", [
+    ({"hops": "1"}, "new: --hops: '1' is not a number from 2 to 8"),
+    ({"hops": "9"}, "new: --hops: '9' is not a number from 2 to 8"),
+    ({"balance": "1"}, "new: --balance: '1' is neither off nor a number from 1.005 to 2 with at most 3 decimals"),
+    ({"balance": "1.0200"}, "new: --balance: '1.0200' is neither off nor"),
+])
+def test_wrong_hops_and_balance_are_refused(tmp_path, flags, message):
+    assert message in new(tmp_path, USAGE, **flags).stderr
+    assert os.listdir(tmp_path) == []

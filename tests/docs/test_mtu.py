@@ -42,9 +42,9 @@ def test_tables_follow_from_the_reference():
 
 
 def test_values_in_the_text_fit_the_tables():
-    """1600 has room for 8 hops, advmss is the MSS of two hops and IPv6, and the ping has the size of the MTU."""
+    """1600 has room for 8 hops, advmss is the MSS of four hops and IPv6, and the ping has the size of the MTU."""
     assert "1600 has room for 8 hops" in PAGE and SIZES[8][1] <= 1600
-    assert re.findall(r"advmss (\d+)", PAGE) == [str(LIMITS[2][2])]
+    assert re.findall(r"advmss (\d+)", PAGE) == [str(LIMITS[4][2])]
     assert re.findall(r"ping -M do -c 1 -s (\d+)", PAGE) == [str(1600 - 28)]
 
 

@@ -15,7 +15,7 @@
 #include "table/file/json/json_text.h"
 #include "table/file/json/table_json.h"
 
-enum { VIP, BACKEND, SOURCE, GATEWAY_MAC, NAME, DIR, OPTIONS };
+enum { VIP, BACKEND, SOURCE, GATEWAY_MAC, NAME, DIR, HOPS, BALANCE, OPTIONS };
 
 static const struct command_option options[] = {
 	[VIP] = {"vip", "BIND,...", "balance packets to these, such as 203.0.113.10:443/tcp"},
@@ -24,6 +24,9 @@ static const struct command_option options[] = {
 	[GATEWAY_MAC] = {"gateway-mac", "MAC|auto", "next hop to the proxies", "auto"},
 	[NAME] = {"name", "NAME", "name of the table", "web"},
 	[DIR] = {"dir", "DIR", "write the files there (default: .)"},
+	/* docs/explanation/connections.md has the reasons for both. */
+	[HOPS] = {"hops", "N", "proxies in each row of the table", "4", TABLE_MIN_HOPS, TABLE_MAX_HOPS},
+	[BALANCE] = {"balance", "LIMIT|off", "limit of the imbalance", "1.02"},
 	{0},
 };
 
@@ -58,7 +61,7 @@ static const struct question {
 	bool (*is_valid)(const char *element);
 	bool is_list; /* elements are separated by commas */
 	const char *expected, *prompt;
-} questions[OPTIONS] = {
+} questions[DIR] = {
 	[VIP] = {is_bind, true, "a bind: " BIND_OPERAND_FORM,
 		"VIPs, such as 203.0.113.10:443/tcp, with commas between them"},
 	[BACKEND] = {is_ipv4, true, "an IPv4 address of a proxy",
@@ -70,7 +73,9 @@ static const struct question {
 
 /* The content of the files. Strings are owned. */
 struct answers {
-	char *values[OPTIONS]; /* each element of a list ends with a NUL, and the list with an empty element */
+	char *values[DIR]; /* each element of a list ends with a NUL, and the list with an empty element */
+	uint32_t hops;
+	const char *balance; /* "off", or a number as JSON writes it */
 };
 
 /* Splits a list at its commas, without the spaces around its elements. Every element ends with a NUL, and the list with
@@ -145,7 +150,14 @@ static bool ask(struct answers *answers, int option)
 static int get_answers(const struct command_args *args, struct answers *answers)
 {
 	bool terminal = isatty(STDIN_FILENO);
+	uint32_t balance;
 
+	answers->hops = args->numbers[HOPS];
+	answers->balance = args->values[BALANCE];
+	if (!table_parse_balance(answers->balance, &balance))
+		return command_usage(
+			"new: --balance: '%s' is neither off nor a number from 1.005 to 2 with at most 3 decimals",
+			answers->balance);
 	for (int option = 0; option < DIR; option++) {
 		const char *given = args->options[option], *initial = options[option].fallback;
 
@@ -228,7 +240,11 @@ static char *table_text(const struct answers *answers)
 	fprintf(to, "{\n  \"tables\": [\n    {\n      \"name\": %s,\n", name);
 	fprintf(to,
 		"      \"_secrets\": \"Keep these keys secret, and the same on all directors. New keys break connections.\",\n");
-	fprintf(to, "      \"hash_key\": \"%s\",\n      \"seed\": \"%s\",\n      \"binds\": [\n", hash_key, seed);
+	fprintf(to, "      \"hash_key\": \"%s\",\n      \"seed\": \"%s\",\n      \"hops\": %u,\n", hash_key, seed,
+		answers->hops);
+	if (strcmp(answers->balance, "off") != 0)
+		fprintf(to, "      \"balance\": %s,\n", answers->balance);
+	fprintf(to, "      \"binds\": [\n");
 	print_list(to, answers->values[VIP], print_bind);
 	fprintf(to, "\n      ],\n      \"backends\": [\n");
 	print_list(to, answers->values[BACKEND], print_backend);
@@ -362,7 +378,7 @@ static int new_run(const struct command_args *args)
 	}
 	if (code == COMMAND_OK)
 		print_next(table_path, conf_path);
-	for (int i = 0; i < OPTIONS; i++)
+	for (int i = 0; i < DIR; i++)
 		free(answers.values[i]);
 	free(table);
 	free(conf);
