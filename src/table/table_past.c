@@ -100,12 +100,16 @@ static float difference(const struct shares *shares, uint32_t state, uint32_t ot
 	return sum;
 }
 
-/* Returns the index of the state that differs least from another one; of several, the oldest. Without `shares`, that is
- * the oldest one. States `count` and `count` + 1 are those before and after the change. */
-static uint32_t find_least(const struct shares *shares, const enum table_past_fate *fates, uint32_t count)
+/*
+ * Returns the index of the state that is worth least: the share of rows in which it differs from its nearest state,
+ * divided by its age, because connections end. Of several, the oldest. Without `shares`, that is the oldest one. States
+ * `count` and `count` + 1 are those before and after the change.
+ */
+static uint32_t find_least(const struct shares *shares, const struct table_past *const *states, int64_t now,
+	const enum table_past_fate *fates, uint32_t count)
 {
 	uint32_t least = 0;
-	float least_difference = 2;
+	float least_worth = 2;
 
 	for (uint32_t i = 0; i < count; i++) {
 		float nearest = 1;
@@ -119,8 +123,9 @@ static uint32_t find_least(const struct shares *shares, const enum table_past_fa
 
 			nearest = differs < nearest ? differs : nearest;
 		}
-		if (nearest <= least_difference) {
-			least_difference = nearest;
+		nearest /= now > states[i]->time ? (float)(now - states[i]->time) : 1;
+		if (nearest <= least_worth) {
+			least_worth = nearest;
 			least = i;
 		}
 	}
@@ -140,7 +145,7 @@ static void crowd_out(const struct table_past_change *change, const struct table
 		add_shares(&shares, order, count + 1, change->now);
 	}
 	for (; too_many; too_many--)
-		fates[find_least(&shares, fates, count)] = TABLE_PAST_CROWDED;
+		fates[find_least(&shares, states, change->time, fates, count)] = TABLE_PAST_CROWDED;
 	free(shares.of);
 	free(order);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes dst, a copy of src with `healthy` set for every backend, and with the states that health has replaced; and then runs the reload hook. dst is replaced
+ * Writes dst, a copy of src with `healthy` set for every backend and with the states that health has replaced, and then
+ * runs the reload hook. dst is replaced
  * atomically, and only if its content changes. Verdicts that change together are written together. A failed write
  * leaves the old dst in place and is retried with backoff. If another program changes or removes dst or the binary
  * table, both are made again. Everything runs in the event loop's thread.

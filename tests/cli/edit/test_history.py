@@ -87,7 +87,6 @@ def test_a_change_of_first_hops_puts_the_state_before_it_first(file, words, expe
 @pytest.mark.parametrize("words", [
     ["add", "192.168.50.9", "--state", "draining"],
     ["add", "192.168.50.9", "--state", "inactive"],
-    ["set", "192.168.50.1", "healthy=false"],
     ["set", "192.168.50.1", "state=filling"],
     ["set", "192.168.50.1", "weight=100"],
     ["set", "192.168.50.1", "http=80"],
@@ -102,6 +101,14 @@ def test_other_changes_leave_the_previous_states_alone(file, words):
         with_previous(file, *entries)
         edit(file, *words)
         assert states(file) == [(".1",)][:len(entries)]
+
+
+def test_health_that_is_set_by_hand_is_remembered(file):
+    """It moves first hops as a failure does. Without balance, a state lists only who was healthy."""
+    with_previous(file)
+    edit(file, "set", "192.168.50.1", "healthy=false")
+    edit(file, "drain", "192.168.50.2")
+    assert states(file) == [tuple(name for name in ALL if name != ".1"), ALL]
 
 
 def test_the_removal_of_a_drained_proxy_writes_nothing_new(file):
@@ -247,7 +254,7 @@ def test_sixteen_states_are_the_most(file):
     with_previous(file, *(entry(".1", f".{i}", when=ago(60 + i)) for i in range(5, 21)))
     done = edit(file, "drain", "192.168.50.1")
     assert states(file) == [ALL] + [(".1", f".{i}") for i in range(5, 20)]
-    assert done.stdout.count("forgets the previous state") == 1 and ": a table has at most 16\n" in done.stdout
+    assert done.stdout.count("forgets the previous state") == 1 and ": a table has at most 16, and the others name almost all of its proxies in its rows\n" in done.stdout
     run("check", file)
 
 
