@@ -97,6 +97,37 @@ def test_balance_history_and_quantiles_are_those_of_the_model(folder):
     assert found["imbalance"] <= 1.021
 
 
+FAILURES = """
+lengths exponential 5m
+wait 10s
+fail 1
+wait 1m
+weight 2 300
+wait 30s
+recover 1
+unhealthy 3
+wait 1m
+drain 4
+fail 2
+unhealthy 4    # a draining one: no first hop moves
+wait 30s
+recover 3-4
+undrain 4
+wait 30s
+recover 2
+fail all
+wait 10s
+recover all
+wait 1m
+"""
+
+
+@pytest.mark.parametrize("hops, balance", [(2, None), (3, "1.005")])
+def test_previous_states_with_health_are_those_of_the_model(folder, hops, balance):
+    found = simulate_json(folder, FAILURES, "--hops", hops, "--balance", balance or "off")
+    check_steps(found, Expected(Script(FAILURES), model_versions(FAILURES, hops, balance, True)))
+
+
 def test_connections_as_objects_agree(folder, versions):
     """Each number is within five standard errors of the count of random connections."""
     script = f"lengths quantiles 50 8s 90 1m 100 5m\n{EVERYTHING}"
@@ -134,6 +165,21 @@ def test_history_keeps_connections_that_two_hops_lose(tmp_path):
     script = "lengths forever\nwait 1m\ndrain 1-8\nwait 1m\nundrain 1-8\nwait 1m\n"
     without, with_history = (simulate_json(tmp_path, script, "--proxies", 32, "--history", each, start=None)["broken_percent"] for each in ("off", "on"))
     assert without == pytest.approx(100 * 8 * 7 / (32 * 31) / 3, abs=0.2) and with_history == 0
+
+
+def test_history_breaks_nothing_that_two_hops_keep(tmp_path):
+    """The proxy that fails must not push out those that drain."""
+    script = "lengths forever\nwait 1m\ndrain 1-8\nwait 1m\nfail 9\nwait 1m\n"
+    for history in ("off", "on"):
+        found = simulate_json(tmp_path, script, "--proxies", 32, "--history", history, start=None)
+        assert found["broken_percent"] == 0 < found["killed_percent"]
+
+
+def test_who_took_over_from_a_dead_proxy_is_remembered(tmp_path):
+    """New proxies take some of these rows: with two hops, the dead one must not have the place of who took over."""
+    script = "lengths forever\nfail 1\nwait 1m\nadd 33-40\nwait 1m\n"
+    without, with_history = (simulate_json(tmp_path, script, "--proxies", 32, "--history", each, start=None)["broken_percent"] for each in ("off", "on"))
+    assert without > 0.1 and with_history == 0
 
 
 def test_all_directors_behind_are_the_same_as_none_later(tmp_path):
