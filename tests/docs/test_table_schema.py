@@ -33,7 +33,7 @@ DOCUMENT = {
             {**backend("192.168.50.1"), "weight": 200, "healthchecks": {**PORTS, "http_uri": "/", "grpc_service": "a.B", "command": "db", **HTTP}},
             backend("192.168.50.2", "draining", False),
         ], hash_key=0xFACE, hops=3, balance=1.02, previous=[
-            {"time": "2026-01-31T00:00:00Z", "balance": 1.5, "backends": [{"ip": "192.168.50.9", "weight": 7}, {"ip": "192.168.50.1"}]},
+            {"time": "2026-01-31T00:00:00Z", "balance": 1.5, "by_health": True, "backends": [{"ip": "192.168.50.9", "weight": 7, "healthy": False}, {"ip": "192.168.50.1"}]},
         ], healthchecks={"interval_ms": 100, "timeout_ms": 50, **HTTP}, binds=[
             {"ip": "10.10.10.10", "proto": "tcp", "port": 80},
             {"ip": "fdb4::/64", "proto": "udp", "port_start": 1000, "port_end": 1999},

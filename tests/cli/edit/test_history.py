@@ -72,6 +72,7 @@ def assert_unchanged(path, *words, code=FAILED):
     (["remove", "192.168.50.1"], [ALL]),
     (["set", "192.168.50.1", "weight=50"], [ALL]),
     (["set", "192.168.50.1", "state=inactive"], [ALL]),
+    (["set", "192.168.50.1", "healthy=false"], [ALL]),
     (["balance", "1.02"], [ALL]),
     (["drain", "192.168.50.1", "192.168.50.2"], [ALL]),
 ])
