@@ -30,8 +30,8 @@ def test_failures_are_a_third_of_the_changes_and_nobody_takes_them_back_in_order
 
 @pytest.mark.parametrize("name", ["changes", "failures"])
 def test_four_hops_keep_connections_of_a_minute(tmp_path, name):
-    """The scripts are the worst of dozens that were drawn. When history ignored health, failures broke far more."""
-    assert broken(tmp_path, name, "--hops", 4, lengths="exponential 1m") <= 0.0025
+    """The scripts are the worst of those that were drawn. When history ignored health, failures.sim broke 0.5 %."""
+    assert broken(tmp_path, name, "--hops", 4, lengths="exponential 1m") <= 0.0015
 
 
 @pytest.mark.parametrize("name", ["changes", "failures", "weights"])
