@@ -18,7 +18,10 @@ CANDIDATES = 20000
 def run(stage):
     fleet = stage.fleet
     director, *_ = fleet.running()
-    plain, even = fleet.table, fleet.table.with_members(balance=BALANCE)
+    plain = fleet.table
+    # As `edit` writes it: with the state that it replaces. Without that, rows of proxies that are down forget who holds connections.
+    before = {"time": "2026-01-01T00:00:00Z", "backends": [{"ip": proxy.address} for proxy in fleet.proxies.values()]}
+    even = plain.with_members(balance=BALANCE, previous=[before])
     unhealthy = even.changed(fleet.proxies[FAILED].address, healthy=False)
 
     crowd = Crowd(fleet.client)
