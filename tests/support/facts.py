@@ -40,4 +40,5 @@ def add_rows(page, rows):
     assert WRITE or not rows, f"docs/reference/{page} lacks {[row for _, row in rows]}: {RENEW}"
     for name, row in rows:
         text = re.sub(rf"^\| `{name}` .*\n", lambda found, row=row: found[0] + row + "\n", text, flags=re.MULTILINE)
-    path.write_text(text)
+    if rows:
+        path.write_text(text)
