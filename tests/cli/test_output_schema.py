@@ -33,6 +33,15 @@ def test_published_schema_accepts_later_keys_and_the_tests_do_not(tmp_path):
         check_output("show", shown)
 
 
+def test_published_schema_accepts_later_texts_beside_counters_and_the_tests_do_not():
+    validator = jsonschema.Draft202012Validator({**SCHEMA, "$ref": "#/$defs/stats"})
+    for later in ({"later": "text"}, {"ports": {"0": {"later": "text"}}}):
+        validator.validate(later)
+        with pytest.raises(AssertionError, match="the output of `stats` differs .* is not of type 'integer'"):
+            check_output("stats", later)
+    check_output("stats", {"later": 1, "ports": {"0": {"later": 1}}})
+
+
 def test_missing_keys_and_wrong_types_are_found(tmp_path):
     shown = run_json("show", write_tables(tmp_path / "table.json", table()))
     for key in shown:

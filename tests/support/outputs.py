@@ -18,6 +18,8 @@ def closed(schema):
     if not isinstance(schema, dict):
         return schema
     more = {"additionalProperties": False} if "properties" in schema and "additionalProperties" not in schema else {}
+    if schema.get("additionalProperties") == {"type": ["integer", "string"]}:
+        more = {"additionalProperties": {"type": "integer"}}  # of an object of counters, each text is listed
     return {**{key: closed(value) for key, value in schema.items()}, **more}
 
 
