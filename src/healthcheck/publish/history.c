@@ -142,7 +142,7 @@ static void make_draft(struct draft *draft, const struct history_table *known, c
 	int64_t now, uint32_t keep_s)
 {
 	static const struct table_past nothing = {0};
-	bool moved = known && keep_s && !table_past_is_same(&known->state, state);
+	bool moved = known && keep_s && !table_past_is_same(&known->state, state), again;
 	struct table_past_change change = {
 		.table = draft->table, .before = &nothing, .now = state, .time = now, .keep_s = UINT32_MAX};
 
@@ -153,7 +153,14 @@ static void make_draft(struct draft *draft, const struct history_table *known, c
 		draft->before.time = draft->count && draft->states[0]->time > now ? draft->states[0]->time : now;
 		change.before = &draft->before;
 	}
-	table_past_choose(&change, draft->states, draft->count, draft->fates);
+	/* Without a change, the last one decides again as it did then, so that dst stays the same. */
+	again = !moved && draft->count && place_in_src(draft->table, draft->states[0]) == draft->table->past_count &&
+		!table_past_is_same(state, draft->states[0]);
+	if (again) {
+		change.before = draft->states[0];
+		change.time = draft->states[0]->time;
+	}
+	table_past_choose(&change, draft->states + again, draft->count - again, draft->fates + again);
 	draft->changes = draft->before.backend_count;
 	for (uint32_t i = 0; i < draft->count; i++) {
 		bool recorded = place_in_src(draft->table, draft->states[i]) == draft->table->past_count;
