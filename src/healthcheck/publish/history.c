@@ -7,16 +7,21 @@
 #include "table/file/json/json_copy.h"
 #include "table/file/json/json_past.h"
 #include "table/file/json/table_json.h"
+#include "table/file/table_load.h"
+
+static void forget_recorded(struct history *history)
+{
+	for (uint32_t t = 0; t < history->count; t++)
+		while (history->tables[t].count)
+			free(history->tables[t].recorded[--history->tables[t].count].backends);
+}
 
 void history_free(struct history *history)
 {
+	forget_recorded(history);
 	for (uint32_t t = 0; t < history->count; t++) {
-		struct history_table *table = &history->tables[t];
-
-		free(table->name);
-		free(table->state.backends);
-		for (uint32_t i = 0; i < table->count; i++)
-			free(table->recorded[i].backends);
+		free(history->tables[t].name);
+		free(history->tables[t].state.backends);
 	}
 	free(history->tables);
 	*history = (struct history){0};
@@ -244,6 +249,12 @@ char *history_add(const struct history *history, const struct table_document *do
 	if (copy.to) {
 		json_copy_until(&copy, *size);
 		done = fclose(copy.to) == 0 && done;
+	}
+	/* Nobody reads a table that is too large, so health would reach no director. */
+	if (done && result_size > TABLE_LOAD_MAX_JSON) {
+		free(result);
+		forget_recorded(next);
+		return text;
 	}
 	free(text);
 	if (done) {

@@ -32,7 +32,8 @@ void history_read(struct history *history, const char *text, size_t size);
 /*
  * Adds the recorded states to the text of the document, whose backends have their new health: the caller frees the
  * result. The text is the same if nothing is recorded. Drops recorded states that are older than keep_s, if the state
- * changes; 0: none are recorded. Sets *next to what dst then has. NULL: out of memory; *next is then empty.
+ * changes; 0: none are recorded. Records nothing if the text gets too large to be loaded. Sets *next to what dst then
+ * has. NULL: out of memory; *next is then empty.
  */
 char *history_add(const struct history *history, const struct table_document *document, int64_t now, uint32_t keep_s,
 	char *text, size_t *size, struct history *next);
