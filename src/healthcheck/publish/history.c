@@ -121,6 +121,13 @@ static uint32_t place_in_src(const struct table *table, const struct table_past 
 									       : table->past_count;
 }
 
+/* Returns true if the newest state is of src, and the same as this one: edit has recorded the change already. */
+static bool is_edited(const struct draft *draft, const struct table_past *state)
+{
+	return draft->count && place_in_src(draft->table, draft->states[0]) < draft->table->past_count &&
+	       table_past_is_same(state, draft->states[0]);
+}
+
 /* Merges the states of src and the recorded ones, newest first. A recorded state that src has, too, is left out. */
 static void merge(struct draft *draft, const struct history_table *known, int64_t now, uint32_t keep_s, bool moved)
 {
@@ -152,15 +159,15 @@ static void make_draft(struct draft *draft, const struct history_table *known, c
 		.table = draft->table, .before = &nothing, .now = state, .time = now, .keep_s = UINT32_MAX};
 
 	merge(draft, known, now, keep_s, moved);
-	if (moved && known->state.backend_count) {
+	if (moved && known->state.backend_count && !is_edited(draft, &known->state)) {
 		draft->before = known->state;
 		draft->before.by_health = true;
 		draft->before.time = draft->count && draft->states[0]->time > now ? draft->states[0]->time : now;
 		change.before = &draft->before;
 	}
-	/* Without a change, the last one decides again as it did then, so that dst stays the same. */
-	again = !moved && draft->count && place_in_src(draft->table, draft->states[0]) == draft->table->past_count &&
-		!table_past_is_same(state, draft->states[0]);
+	/* Without a new state, the last change decides again as it did then, so that dst stays the same. A state of src
+	 * may be unsorted: if src repeats it, the other one stays, too. */
+	again = !draft->before.backend_count && draft->count && !table_past_is_same(state, draft->states[0]);
 	if (again) {
 		change.before = draft->states[0];
 		change.time = draft->states[0]->time;
