@@ -26,7 +26,7 @@ enum table_past_fate {
 	TABLE_PAST_KEPT,
 	TABLE_PAST_REPEATED, /* the same as a newer one, or as the present state: the rows name its proxies anyway */
 	TABLE_PAST_OLD,
-	TABLE_PAST_CROWDED, /* there is no room, and another state names almost the same living proxies */
+	TABLE_PAST_CROWDED, /* there is no room, and it adds least for its age */
 };
 
 /* A change of the state of a table. */

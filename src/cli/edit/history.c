@@ -105,8 +105,7 @@ static bool write_states(struct change *change, const struct table_set *set, uin
 		if (fates[i] == TABLE_PAST_OLD)
 			say_forgotten(set, t, past[i], "it is older than --keep (24h unless given)");
 		else if (fates[i] == TABLE_PAST_CROWDED)
-			say_forgotten(set, t, past[i],
-				"a table has at most 16, and the others name almost all of its proxies in its rows");
+			say_forgotten(set, t, past[i], "a table has at most 16, and this one adds least for its age");
 		else if (fates[i] == TABLE_PAST_KEPT)
 			add_kept(&draft, i);
 	}
