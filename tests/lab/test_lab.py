@@ -215,15 +215,12 @@ def test_load_detects_directors_that_disagree():
     assert any(failed.startswith("no connection breaks") for failed in result["failed"])
 
 
-LONG = pytest.mark.skipif(os.environ.get("GLB_LAB_SCENARIOS") != "all", reason="takes a minute: set GLB_LAB_SCENARIOS=all")
-
-
 @pytest.mark.parametrize("name, expectations", [
     ("ecmp", ["the director no longer uses it", "the flows of spine-3 move", "no connection breaks"]),
     ("on-link", ["each proxy on the link has its own MAC address", "proxy-2 gets its packets one way"]),
     ("unnumbered", ["no packet had no next hop"]),
     ("haproxy", ["every reload took effect", "no proxy sends an RST", "no connection breaks"]),
-    pytest.param("fail-and-return", ["hardly any connection breaks", "the same breaks far more"], marks=LONG),
+    ("fail-and-return", ["hardly any connection breaks", "the same breaks far more"]),
 ])
 def test_scenarios_detect_what_is_done_wrong(name, expectations):
     failed = sabotage(name)["failed"]
