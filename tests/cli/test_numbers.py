@@ -69,6 +69,7 @@ COMMANDS = {
     "simulate --proxies": (lambda bad: simulate("--proxies", bad), "simulate: --proxies: '{}' is not a number from 1 to 4096"),
     "simulate --seed": (lambda bad: simulate("--proxies", "8", "--seed", bad), "simulate: --seed: '{}' is not a number from 0 to 4294967295"),
     "simulate --hops": (lambda bad: simulate("--proxies", "8", "--hops", bad), "simulate: --hops: '{}' is not a number from 2 to 8"),
+    "new --hops": (lambda bad: [CLI, "new", "--dir", "sub", "--hops", bad], "new: --hops: '{}' is not a number from 2 to 8"),
     "simulate --max-broken": (lambda bad: simulate("--proxies", "8", "--max-broken", bad), "simulate: " + PERCENT),
     "edit --max-broken": (lambda bad: edit("drain", "192.168.50.1", "--max-broken", bad), PERCENT),
     "undo --max-broken": (lambda bad: [CLI, "undo", "table.json", "--max-broken", bad], PERCENT),

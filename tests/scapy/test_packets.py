@@ -88,7 +88,11 @@ def test_version_3_and_json_steer_alike_with_four_hops(tmp_path):
 
 
 def test_too_big_replies_are_limited(tmp_path):
-    """Each prefix has a burst of 50. The duration depends on the machine, so later replies do too."""
+    """
+    Each prefix has a burst of 50. The duration depends on the machine, so later replies do too.
+
+    The addresses share one of 1024 buckets in one run of 1024, because its key is random. Then another run follows.
+    """
     config = {**CONFIG, "send_icmp_too_big": True}
     table = write_table(tmp_path / "table", traffic.TABLE)
     attacker, victim = (
@@ -97,6 +101,8 @@ def test_too_big_replies_are_limited(tmp_path):
     )
     frames = [attacker] * 5000 + [victim]
     sent, counters, mac = run_capture(tmp_path, frames, config, table)
+    if counters["answered_too_big"] == 50:
+        sent, counters, mac = run_capture(tmp_path, frames, config, table)
     model = Director(config, traffic.TABLE, port_mac=mac)
     assert 51 <= counters["answered_too_big"] < 5000
     assert counters["answered_too_big"] + counters["drop_too_big"] == 5001
