@@ -84,12 +84,24 @@ static void add_replaced(struct draft *draft, struct table_past *state, const st
 	past_list_add(&draft->list, past_text(state));
 }
 
-/* Makes `previous` of table t, whose text is `edit`: the replaced state, and those before it that still count. */
-static bool write_states(struct change *change, const struct table_set *set, uint32_t t, struct json_edit *edit,
-	struct table_past states[2], uint32_t keep_s)
+/* A table whose state has changed. */
+struct moved {
+	struct change *change;
+	const struct table_set *set;
+	uint32_t t;
+	struct table_past states[2]; /* before and after the change */
+	uint32_t keep_s;
+};
+
+/* Makes `previous` of the table, whose text is `edit`: the replaced state, and those before it that still count. */
+static bool write_states(void *context, struct json_edit *edit)
 {
+	struct moved *moved = context;
+	const struct table_set *set = moved->set;
+	struct table_past *states = moved->states;
+	uint32_t t = moved->t, keep_s = moved->keep_s;
 	const struct table *table = &set->tables[t];
-	struct draft draft = {.change = change, .t = t, .edit = edit, .object = ""};
+	struct draft draft = {.change = moved->change, .t = t, .edit = edit, .object = ""};
 	int64_t now = time(NULL);
 	const struct table_past_change what = {
 		.table = table, .before = &states[0], .now = &states[1], .time = now, .keep_s = keep_s};
@@ -112,45 +124,23 @@ static bool write_states(struct change *change, const struct table_set *set, uin
 	return finish(&draft);
 }
 
-/* Copies the text up to the end of table t, with its new previous states. */
-static bool copy_table(struct change *change, const struct table_set *set, uint32_t t, struct json_copy *copy,
-	struct table_past states[2], uint32_t keep_s)
-{
-	const struct json_step steps[] = {{.key = "tables"}, {.index = t}};
-	struct json_span span;
-	struct json_edit edit;
-	bool written;
-
-	json_locate(&copy->locate, steps, 2, &span);
-	edit.size = span.end - span.value.at;
-	edit.text = strndup(copy->locate.text + span.value.at, edit.size);
-	written = edit.text && write_states(change, set, t, &edit, states, keep_s);
-	if (written) {
-		json_copy_until(copy, span.value.at);
-		fwrite(edit.text, 1, edit.size, copy->to);
-		copy->done = span.end;
-	}
-	free(edit.text);
-	return written;
-}
-
 /* Copies table t if its state has changed. */
 static bool update_table(
 	struct change *change, const struct table_set *set, uint32_t t, struct json_copy *copy, uint32_t keep_s)
 {
 	const struct table *old = &change->old.set.tables[t], *new = &set->tables[t];
-	struct table_past states[2];
+	struct moved moved = {.change = change, .set = set, .t = t, .keep_s = keep_s};
 	bool updated = true;
 
 	/* With another seed, previous states say nothing about the rows. */
 	if (memcmp(old->seed, new->seed, SIPHASH_KEY_SIZE) != 0)
 		return true;
-	past_of_table(old, true, &states[0]);
-	past_of_table(new, true, &states[1]);
-	if (!table_past_is_same(&states[0], &states[1]))
-		updated = copy_table(change, set, t, copy, states, keep_s);
-	free(states[0].backends);
-	free(states[1].backends);
+	past_of_table(old, true, &moved.states[0]);
+	past_of_table(new, true, &moved.states[1]);
+	if (!table_past_is_same(&moved.states[0], &moved.states[1]))
+		updated = past_copy_table(copy, t, write_states, &moved);
+	free(moved.states[0].backends);
+	free(moved.states[1].backends);
 	return updated;
 }
 

@@ -195,8 +195,9 @@ static bool keep_recorded(const struct draft *draft, struct history_table *next)
 }
 
 /* Sets `previous` in the text of a table. The states of src keep their text. */
-static bool write_draft(const struct draft *draft, struct json_edit *edit)
+static bool write_draft(void *context, struct json_edit *edit)
 {
+	const struct draft *draft = context;
 	struct past_list list = {0};
 	char path[32];
 
@@ -212,26 +213,6 @@ static bool write_draft(const struct draft *draft, struct json_edit *edit)
 			place < draft->table->past_count ? json_edit_get(edit, path) : past_text(draft->states[i]));
 	}
 	return past_list_write(&list, edit, "");
-}
-
-static bool copy_table(const struct draft *draft, uint32_t t, struct json_copy *copy)
-{
-	const struct json_step steps[] = {{.key = "tables"}, {.index = t}};
-	struct json_span span;
-	struct json_edit edit;
-	bool written;
-
-	json_locate(&copy->locate, steps, 2, &span);
-	edit.size = span.end - span.value.at;
-	edit.text = strndup(copy->locate.text + span.value.at, edit.size);
-	written = edit.text && write_draft(draft, &edit);
-	if (written) {
-		json_copy_until(copy, span.value.at);
-		fwrite(edit.text, 1, edit.size, copy->to);
-		copy->done = span.end;
-	}
-	free(edit.text);
-	return written;
 }
 
 char *history_add(const struct history *history, const struct table_document *document, int64_t now, uint32_t keep_s,
@@ -251,7 +232,8 @@ char *history_add(const struct history *history, const struct table_document *do
 		if (!next->tables[t].state.backends)
 			continue;
 		make_draft(&draft, find(history, set, t), &next->tables[t].state, now, keep_s);
-		done = keep_recorded(&draft, &next->tables[t]) && (!draft.changes || copy_table(&draft, t, &copy));
+		done = keep_recorded(&draft, &next->tables[t]) &&
+		       (!draft.changes || past_copy_table(&copy, t, write_draft, &draft));
 	}
 	if (copy.to) {
 		json_copy_until(&copy, *size);

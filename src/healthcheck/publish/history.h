@@ -9,7 +9,7 @@
 #include "table/file/table_document.h"
 #include "table/table_past.h"
 
-/* What dst has of one table. */
+/* A table of dst, and its recorded states. */
 struct history_table {
 	char *name; /* NULL: it has none, so that its place tells which one it is */
 	uint8_t seed[SIPHASH_KEY_SIZE];

@@ -35,7 +35,7 @@ struct publisher {
 	/* Content of dst when it was last read or written; NULL: unknown. */
 	char *written;
 	size_t written_size;
-	/* What dst has of its tables. */
+	/* The states of the tables in dst, and those that are recorded there. */
 	struct history history;
 	/* Failed writes in a row. */
 	unsigned failures;

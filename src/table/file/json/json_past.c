@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/utc.h"
 
@@ -51,5 +52,26 @@ bool past_list_write(struct past_list *list, struct json_edit *edit, const char 
 		written = json_edit_drop(edit, path);
 	for (size_t i = 0; i < list->count; i++)
 		free(list->elements[i]);
+	return written;
+}
+
+bool past_copy_table(
+	struct json_copy *copy, uint32_t t, bool (*write)(void *context, struct json_edit *table), void *context)
+{
+	const struct json_step steps[] = {{.key = "tables"}, {.index = t}};
+	struct json_span span;
+	struct json_edit edit;
+	bool written;
+
+	json_locate(&copy->locate, steps, 2, &span);
+	edit.size = span.end - span.value.at;
+	edit.text = strndup(copy->locate.text + span.value.at, edit.size);
+	written = edit.text && write(context, &edit);
+	if (written) {
+		json_copy_until(copy, span.value.at);
+		fwrite(edit.text, 1, edit.size, copy->to);
+		copy->done = span.end;
+	}
+	free(edit.text);
 	return written;
 }

@@ -3,6 +3,7 @@
  * memory. Any thread. */
 #pragma once
 
+#include "table/file/json/json_copy.h"
 #include "table/file/json/json_edit.h"
 #include "table/table.h"
 
@@ -22,3 +23,8 @@ bool past_list_write(struct past_list *list, struct json_edit *edit, const char 
 
 /* Returns the state as JSON text, which the caller frees. NULL: out of memory. */
 char *past_text(const struct table_past *state);
+
+/* Copies the text up to the end of table t, as `write` changes it: that sets `previous` in the text of the table alone.
+ * False: `write` has failed, or out of memory. */
+bool past_copy_table(
+	struct json_copy *copy, uint32_t t, bool (*write)(void *context, struct json_edit *table), void *context);
