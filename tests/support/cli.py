@@ -15,11 +15,12 @@ from support.tree import CLI
 
 OK, FAILED, USAGE, BROKEN = 0, 1, 2, 3
 CHECK_WARNINGS, CHECK_ERRORS = 1, 2
+HANGS_S = 5 * TIMEOUT_S  # an edit of 128 MiB takes minutes on an emulated machine
 
 
 def run(*args, code=OK, **kwargs):
     """Runs the CLI, which must exit with `code`. The result has stdout and stderr as text."""
-    done = subprocess.run([CLI, *map(str, args)], capture_output=True, text=True, timeout=TIMEOUT_S, **kwargs)
+    done = subprocess.run([CLI, *map(str, args)], capture_output=True, text=True, timeout=HANGS_S, **kwargs)
     assert done.returncode == code, f"exit code {done.returncode}, not {code}: {done.stderr}{done.stdout}"
     if "--json" in args and done.stdout:
         live = " --live" if "--live" in args and args[0] in ("show", "lookup", "tables") else ""
