@@ -45,5 +45,9 @@ struct gue_private {
 #define GUE_BASE_SIZE     8 /* struct gue_header + struct gue_private */
 #define GUE_OUTER_SIZE(n) (GUE_IPV4_SIZE + GUE_UDP_SIZE + GUE_BASE_SIZE + 4 * (n))
 
+/* Default of options: the hops in a row of a new table, which a program that sees no table assumes.
+ * docs/explanation/connections.md has the reasons. */
+#define GUE_USUAL_HOPS "4"
+
 _Static_assert(sizeof(struct gue_header) == 4, "GUE base header");
 _Static_assert(sizeof(struct gue_private) == 4, "GLB private data without hops");

@@ -327,8 +327,8 @@ HEALTHY = {
     "an AnyIP route instead of an address": (f"ip addr del {VIP4}/32 dev lo; ip route add local 10.10.0.0/16 dev lo", ("--vip", VIP4)),
     "a prefix of VIPs": ("true", ("--vip", "10.10.10.0/24")),
     "strict rp_filter with the default route": ("sysctl -qw net.ipv4.conf.eth0.rp_filter=1", ()),
-    "advmss instead of a large MTU": ("ip link set eth0 mtu 1500; ip route change default via 192.168.51.1 advmss 1400\n"
-                                      "ip -6 route change default via fd51::1 advmss 1400", ()),
+    "advmss instead of a large MTU": ("ip link set eth0 mtu 1500; ip route change default via 192.168.51.1 advmss 1392\n"
+                                      "ip -6 route change default via fd51::1 advmss 1392", ()),
     "arp_ignore": ("ip addr add 192.168.51.80/32 dev lo; sysctl -qw net.ipv4.conf.all.arp_ignore=1", ()),
     "a firewall that accepts the service": (INPUT + "\n" + NO_POLICY + "\n" + nft("add rule inet filter input tcp dport 80 accept"), ()),
     "a firewall that accepts a range of ports": (INPUT + "\n" + NO_POLICY + "\n" + nft("add rule inet filter input tcp dport { 22, 79-81 } accept"), ()),
@@ -360,6 +360,45 @@ def test_what_is_no_fault(proxy, name):
     else:
         proxy.shell(plant)
     assert proxy.check(*options) == []
+
+
+def mtu_findings(proxy, *options):
+    return [each["text"] for each in proxy.check(*options) if each["check"] == "mtu"]
+
+
+@pytest.mark.parametrize("options, hops, headers", [((), 4, 48), (("--hops", "2"), 2, 40), (("--hops", "8"), 8, 64), (("--hops", "16"), 16, 96)])
+def test_the_room_for_the_outer_headers_is_that_of_the_hops(proxy, options, hops, headers):
+    """Four hops, as in a table of `glb-director-cli new`, unless --hops says otherwise. Each text says for how many hops it is."""
+    proxy.host.ip(f"link set eth0 mtu {1500 + headers}")
+    assert mtu_findings(proxy, *options) == []
+    assert f"and the outer headers of {hops} hops" in next(each["text"] for each in proxy.report["findings"] if each["check"] == "mtu")
+    proxy.host.ip(f"link set eth0 mtu {1500 + headers - 1}")
+    (text,) = mtu_findings(proxy, *options)
+    assert f"({headers} bytes with {hops} hops;" in text and f"'advmss {1500 - 1 - 60}'" in text
+
+
+def test_the_mss_of_a_page_for_two_hops_is_too_large_for_four(proxy):
+    """An MTU of 1500, and advmss 1400 from an older page or for a fleet of GLB, which has two hops."""
+    proxy.shell("ip link set eth0 mtu 1500; ip route change default via 192.168.51.1 advmss 1400; ip -6 route change default via fd51::1 advmss 1400")
+    assert mtu_findings(proxy, "--hops", "2") == []
+    (text,) = mtu_findings(proxy)
+    assert "(48 bytes with 4 hops;" in text and "'advmss 1392'" in text
+    proxy.shell("ip route change default via 192.168.51.1 advmss 1392; ip -6 route change default via fd51::1 advmss 1392")
+    assert mtu_findings(proxy) == []
+    assert "small enough for 4 hops" in next(each["text"] for each in proxy.report["findings"] if each["check"] == "mtu")
+
+
+def test_a_path_to_a_next_hop_that_has_room_for_two_hops_only(proxy):
+    proxy.shell("ip route add 192.168.51.77 dev eth0 mtu 1540; echo 'next_hops = [\"192.168.51.77\"];' >>$CONF")
+    assert mtu_findings(proxy, "--hops", "2") == []
+    (text,) = mtu_findings(proxy)
+    assert "has an MTU of 1540, and packets of 1500 bytes for the next hop need 1548 with 4 hops" in text
+
+
+@pytest.mark.parametrize("word", ["0", "32", "two", "-1", ""])
+def test_numbers_of_hops_that_are_none(proxy, word):
+    done = proxy.host.run(proxy.program, "check", "eth0", "--hops", word, check=False)
+    assert done.returncode == 2 and "--hops" in done.stderr
 
 
 @pytest.mark.skipif(KERNEL < (6, 3), reason="Linux tells from 6.3 on what drivers can do for XDP")

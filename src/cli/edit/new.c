@@ -12,6 +12,7 @@
 #include "common/file/file.h"
 #include "common/file/file_lock.h"
 #include "conf/conf_reader.h"
+#include "gue/gue_wire.h"
 #include "table/file/json/json_text.h"
 #include "table/file/json/table_json.h"
 
@@ -24,8 +25,8 @@ static const struct command_option options[] = {
 	[GATEWAY_MAC] = {"gateway-mac", "MAC|auto", "next hop to the proxies", "auto"},
 	[NAME] = {"name", "NAME", "name of the table", "web"},
 	[DIR] = {"dir", "DIR", "write the files there (default: .)"},
-	/* docs/explanation/connections.md has the reasons for both. */
-	[HOPS] = {"hops", "N", "proxies in each row of the table", "4", TABLE_MIN_HOPS, TABLE_MAX_HOPS},
+	[HOPS] = {"hops", "N", "proxies in each row of the table", GUE_USUAL_HOPS, TABLE_MIN_HOPS, TABLE_MAX_HOPS},
+	/* docs/explanation/connections.md has the reasons. */
 	[BALANCE] = {"balance", "LIMIT|off", "limit of the imbalance", "1.02"},
 	{0},
 };

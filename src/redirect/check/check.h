@@ -21,6 +21,7 @@
 /* What the checks look at. Read once, before the first check. */
 struct check {
 	const char *interface;
+	uint32_t hops; /* that a packet of a director can have */
 	struct links links;
 	const struct net_link *link; /* the interface; NULL: there is none */
 	const struct net_link *ip; /* the bridge or bond to which it belongs, or itself; NULL: there is no interface */

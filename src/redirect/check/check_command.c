@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "gue/gue_wire.h"
 #include "redirect/check/check.h"
 #include "redirect/loader.h"
 
@@ -32,11 +33,14 @@ static const struct findings_check checks[] = {
 	{0},
 };
 
-enum { OPTION_VIP, OPTION_CONFIG_FILE, OPTION_JSON };
+enum { OPTION_VIP, OPTION_CONFIG_FILE, OPTION_HOPS, OPTION_JSON };
 
 static const struct command_option options[] = {
 	[OPTION_VIP] = {"vip", "ADDRESS,...", "the VIPs (default: allow_to, or the addresses of lo)"},
 	[OPTION_CONFIG_FILE] = {"config-file", "FILE", "redirect.conf (default: that of the attached program)"},
+	[OPTION_HOPS] = {"hops", "N",
+		"hops in a packet, for the MTU: hops of the tables, or twice as many with alt_hash_fields",
+		GUE_USUAL_HOPS, 1, GUE_MAX_LATER_HOPS + 1},
 	[OPTION_JSON] = {"json", NULL, "print the findings as JSON"},
 	{0},
 };
@@ -47,6 +51,7 @@ static int check_command_run(const struct command_args *args)
 	int code = subject_read(
 		loader_interface(args), args->options[OPTION_VIP], args->options[OPTION_CONFIG_FILE], &check);
 
+	check.hops = args->numbers[OPTION_HOPS];
 	/* An error that is no finding has the code of a failure, so that 1 always means warnings. */
 	if (code == COMMAND_OK)
 		code = findings_run(checks, &check, "interface", check.interface, args->options[OPTION_JSON]);

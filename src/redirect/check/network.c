@@ -4,15 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gue/gue_wire.h"
 #include "redirect/check/check.h"
 #include "redirect/host/system.h"
 
 /* In bytes. */
-#define CLIENT_MTU        1500 /* largest packet of most clients */
-#define OVERHEAD_TWO_HOPS 40 /* IPv4, UDP and GUE headers with one hop after the first: docs/reference/gue.md */
-#define TCP_HEADERS_V4    40
-#define TCP_HEADERS_V6    60
-#define ROOMY_MTU         1600
+#define CLIENT_MTU     1500 /* largest packet of most clients */
+#define TCP_HEADERS_V4 40
+#define TCP_HEADERS_V6 60
+#define ROOMY_MTU      1600
 
 #define MOVE "ip address del {0}/{2} dev {1}; ip address add {0}/{3} dev lo{4}"
 
@@ -39,9 +39,9 @@ static const struct finding answers_arp = {FINDINGS_WARN,
 static const struct finding large_replies = {FINDINGS_WARN, NULL,
 	"its MTU of {1} is also that of replies to clients (default route of IPv{2}): put 'mtu {3}' on the default route (ip route change default ... mtu {3})"};
 static const struct finding narrow_path = {FINDINGS_WARN, NULL,
-	"the route to it, or its path, has an MTU of {1}, and packets of {2} bytes for the next hop need {3}: raise it on the whole path"};
+	"the route to it, or its path, has an MTU of {1}, and packets of {2} bytes for the next hop need {3} with {4} hops: raise it on the whole path"};
 static const struct finding no_room = {FINDINGS_WARN, "ip link set dev {0} mtu {5}",
-	"an MTU of {1} has no room for packets of {2} bytes and the outer headers ({3} bytes with two hops), so large uploads can hang: raise it on the whole path, or set 'advmss {4}' on the default routes"};
+	"an MTU of {1} has no room for packets of {2} bytes and the outer headers ({3} bytes with {6} hops; add --hops for another number), so large uploads can hang: raise it on the whole path, or set 'advmss {4}' on the default routes"};
 
 static const char *prefix_text(const struct netprefix *prefix)
 {
@@ -223,8 +223,14 @@ void check_arp(void *subject)
 		findings_ok(check->interface, "this host answers no ARP request for a VIP");
 }
 
+/* Returns the bytes of the outer headers. */
+static uint32_t overhead(const struct check *check)
+{
+	return GUE_OUTER_SIZE(check->hops - 1);
+}
+
 /* Returns whether clients of this family send segments that fit, because of advmss on each default route. */
-static bool segments_fit(uint8_t family, uint32_t mtu)
+static bool segments_fit(const struct check *check, uint8_t family)
 {
 	uint32_t headers = family == NETADDR_V4 ? TCP_HEADERS_V4 : TCP_HEADERS_V6;
 	struct default_route routes[DEFAULT_ROUTES_MAX];
@@ -234,7 +240,7 @@ static bool segments_fit(uint8_t family, uint32_t mtu)
 		if (routes[i].family != family || !routes[i].main)
 			continue;
 		all++;
-		fitting += routes[i].advmss && routes[i].advmss + headers + OVERHEAD_TWO_HOPS <= mtu;
+		fitting += routes[i].advmss && routes[i].advmss + headers + overhead(check) <= check->link->mtu;
 	}
 	return all && fitting == all;
 }
@@ -269,15 +275,16 @@ static void report_large_replies(const struct check *check)
 static void report_narrow_path(const struct check *check)
 {
 	const struct redirect_prefixes *hosts = &check->conf.next_hops;
+	uint32_t needed = CLIENT_MTU + overhead(check);
 
 	for (size_t i = 0; i < hosts->count && i < MAX_PATHS; i++) {
 		const struct netprefix *host = &hosts->items[i];
 		uint32_t mtu = is_single(host) ? addresses_route_mtu(&host->addr) : 0;
 
-		if (!mtu || mtu >= CLIENT_MTU + OVERHEAD_TWO_HOPS)
+		if (!mtu || mtu >= needed)
 			continue;
-		findings_add(&narrow_path, prefix_text(host), findings_value("%u", mtu),
-			findings_value("%d", CLIENT_MTU), findings_value("%d", CLIENT_MTU + OVERHEAD_TWO_HOPS));
+		findings_add(&narrow_path, prefix_text(host), findings_value("%u", mtu), findings_value("%d", CLIENT_MTU),
+			findings_value("%u", needed), findings_value("%u", check->hops));
 		return;
 	}
 }
@@ -285,21 +292,23 @@ static void report_narrow_path(const struct check *check)
 void check_mtu(void *subject)
 {
 	const struct check *check = subject;
-	uint32_t mtu = check->link->mtu;
+	uint32_t mtu = check->link->mtu, headers = overhead(check);
 
-	if (mtu >= CLIENT_MTU + OVERHEAD_TWO_HOPS) {
+	if (mtu >= CLIENT_MTU + headers) {
 		report_narrow_path(check);
 		report_large_replies(check);
 		if (findings_none())
 			findings_ok(check->interface,
-				"an MTU of %u has room for packets of %d bytes and the outer headers", mtu, CLIENT_MTU);
-	} else if ((!serves(check, NETADDR_V4) || segments_fit(NETADDR_V4, mtu)) &&
-		   (!serves(check, NETADDR_V6) || segments_fit(NETADDR_V6, mtu))) {
+				"an MTU of %u has room for packets of %d bytes and the outer headers of %u hops", mtu,
+				CLIENT_MTU, check->hops);
+	} else if ((!serves(check, NETADDR_V4) || segments_fit(check, NETADDR_V4)) &&
+		   (!serves(check, NETADDR_V6) || segments_fit(check, NETADDR_V6))) {
 		findings_ok(check->interface,
-			"an MTU of %u; advmss on the default routes keeps clients' TCP segments small", mtu);
+			"an MTU of %u; advmss on the default routes keeps clients' TCP segments small enough for %u hops",
+			mtu, check->hops);
 	} else {
 		findings_add(&no_room, check->interface, findings_value("%u", mtu), findings_value("%d", CLIENT_MTU),
-			findings_value("%d", OVERHEAD_TWO_HOPS),
-			findings_value("%u", mtu - OVERHEAD_TWO_HOPS - TCP_HEADERS_V6), findings_value("%d", ROOMY_MTU));
+			findings_value("%u", headers), findings_value("%u", mtu - headers - TCP_HEADERS_V6),
+			findings_value("%d", ROOMY_MTU), findings_value("%u", check->hops));
 	}
 }
