@@ -42,10 +42,30 @@ def test_tables_follow_from_the_reference():
 
 
 def test_values_in_the_text_fit_the_tables():
-    """1600 has room for 8 hops, advmss is the MSS of four hops and IPv6, and the ping has the size of the MTU."""
-    assert "1600 has room for 8 hops" in PAGE and SIZES[8][1] <= 1600
+    """1600 has room for 16 hops, advmss is the MSS of four hops and IPv6, and the ping has the size of the MTU."""
+    assert "1600 has room for 8 hops, also with `alt_hash_fields`" in PAGE and SIZES[16][1] <= 1600
     assert re.findall(r"advmss (\d+)", PAGE) == [str(LIMITS[4][2])]
     assert re.findall(r"ping -M do -c 1 -s (\d+)", PAGE) == [str(1600 - 28)]
+
+
+def test_the_costs_of_hops_are_those_of_the_other_pages():
+    explanation = TREE / "docs/explanation"
+    section = (explanation / "connections.md").read_text(encoding="utf-8").split("\n## What hops cost\n")[1].split("\n## ")[0]
+    first, *costs = [[cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines() if line.startswith("|")]
+    hops = [int(cell.split()[0]) for cell in first[1:]]
+    rows = {name: cells for name, *cells in costs}
+    bytes_of = [outer(each) for each in hops]
+    assert rows["outer headers: bytes in each packet"] == [str(each) for each in bytes_of]
+    assert rows["MTU for clients' packets of 1500 bytes"] == [str(SIZES[each][1]) for each in hops]
+    assert rows["MSS of clients where the MTU is 1500: IPv4"] == [str(LIMITS[each][1]) for each in hops]
+    assert rows["the same: IPv6"] == [str(LIMITS[each][2]) for each in hops]
+    for name, size in (("frames of 64 bytes that fill 10 GbE behind the director, M/s", 64), ("IMIX that fills it, M/s", (7 * 64 + 4 * 594 + 1518) / 12)):
+        assert rows[name] == [f"{1250 / (size + each + 20):.2f}" for each in bytes_of]
+    assert rows["rows in the binary table, MB"] == [f"{65536 * 2 * each / 1e6:.2f}" for each in hops]
+    performance = (explanation / "performance.md").read_text(encoding="utf-8")
+    for name, column in (("cycles per packet more than with 2 hops, AVX-512", 2), ("the same, AVX2", 1), ("the same, plain C", 0)):
+        measured = [re.search(rf"^\| rows of {each} hops \| \+(\S+) \| \+(\S+) \| \+(\S+) \|$", performance, flags=re.MULTILINE) for each in hops[1:]]
+        assert rows[name] == ["", *(match[column + 1] for match in measured)]
 
 
 def replayed(folder, hops, mtu, packets):
