@@ -28,7 +28,7 @@ import textwrap
 from lab import capsule, demo, forward, monitor, scenario, status
 from lab.fleet import Fleet
 from lab.tools import COMMAND, LabError, check_tools
-from lab.topology import MAX_DIRECTORS, MAX_PROXIES, MONITOR, Shape
+from lab.topology import HOPS, MAX_DIRECTORS, MAX_PROXIES, MONITOR, Shape
 
 NAME_VARIABLE = "GLB_LAB_NAME"  # environment variable: the name of the lab, unless --name gives it
 
@@ -61,7 +61,7 @@ def usual_name():
 def add_shape(parser):
     parser.add_argument("--directors", type=number(1, MAX_DIRECTORS), metavar="N", help="number of directors, 2 unless given")
     parser.add_argument("--proxies", type=number(1, MAX_PROXIES), metavar="N", help="number of proxies, 3 unless given")
-    parser.add_argument("--hops", type=number(2, 8), metavar="N", help="hops in a row of the table, 2 to 8")
+    parser.add_argument("--hops", type=number(2, 8), metavar="N", help=f"hops in a row of the table, 2 to 8, {HOPS} unless given")
     parser.add_argument("--healthcheck", action="store_true", default=None, help="run glb-healthcheck for each director")
     parser.add_argument("--metrics", action="store_true", default=None, help="run Prometheus with the shipped alerts on the host monitor")
     add_ways(parser)

@@ -72,6 +72,7 @@ class Demo:
         self.voice.step(f"Up in {time.monotonic() - start:.1f} s: {len(self.fleet.hosts())} hosts, static routes, "
                         f"glb-director on {self.fleet.shape.pmd.upper()}")
         self.voice.say(f"   glb-healthcheck for each: HTTP and GUE checks of every proxy, every {INTERVAL_MS} ms")
+        self.voice.say(f"   the table has {self.fleet.shape.hops} hops and balance {self.fleet.shape.balance}, as glb-director-cli new writes it")
         self.stage = Stage(self.fleet, Result("demo", __doc__), lambda text: self.check(False, text))
 
     def packets(self):

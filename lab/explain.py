@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from lab.packet import read_pcap
 from lab.tools import cli_json
 
+SHORT = {"icmp echo request": "ping"}  # so that lines of rows of three hops fit 80 columns
 ETHERNET, OUTER = 14, 14 + 20 + 8  # bytes before the outer IPv4 header, and before GUE
 
 
@@ -58,5 +59,5 @@ def explain(director, capture, say):
         say(f"   {flow}, row {row}: {why}")
         say(f"    lookup {wanted}")
         for inner, outer, same in packets:
-            say(f"    {'equal ' if same else 'WRONG '} {outer}  {inner['what']} {inner['size']}")
+            say(f"    {'equal ' if same else 'WRONG '} {outer}  {SHORT.get(inner['what'], inner['what'])} {inner['size']}")
     return sum(len(packets) for *_, packets in flows.values()), equal

@@ -28,7 +28,7 @@ class Fleet:
             check_monitor()
         self.network = Network(shape)
         self.directors, self.proxies = {}, {}
-        self.table = Table(hops=shape.hops)
+        self.table = Table(hops=shape.hops, balance=shape.balance)
         self.routes = self._routes(shape, self.network.router)
         self.retired = []  # last counters of stopped directors
         self.monitor = None

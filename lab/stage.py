@@ -161,10 +161,14 @@ class Stage:
 
     # State of a proxy's kernel
 
+    def row(self, connection):
+        """The names of a connection's hops."""
+        hops = self.fleet.running()[0].hops(connection.address, connection.port, connection.vip, connection.vip_port)
+        return [self.fleet.proxy_at(hop) for hop in hops]
+
     def owners(self, connection):
         """The names of a connection's first and second hop."""
-        hops = self.fleet.running()[0].hops(connection.address, connection.port, connection.vip, connection.vip_port)
-        return [self.fleet.proxy_at(hop) for hop in hops[:2]]
+        return self.row(connection)[:2]
 
     def sockets(self, proxy, port):
         """The lines of ss(8) about the sockets of a proxy with this client port."""

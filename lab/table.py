@@ -5,7 +5,7 @@ import copy
 import json
 
 from lab.tools import read
-from lab.topology import ECHO_PORT, GUE_PORT, HEALTH_URI, HTTP_PORT, VIPS
+from lab.topology import BALANCE, ECHO_PORT, GUE_PORT, HEALTH_URI, HOPS, HTTP_PORT, VIPS
 
 # Fixed, so that each connection has the same row in every run. In production these are secrets.
 HASH_KEY = "0e41b9df6b517bab3c4da9b9b07375a5"
@@ -17,9 +17,9 @@ CHECKS = {"http": HTTP_PORT, "http_uri": HEALTH_URI, "gue": GUE_PORT}
 class Table:
     """Immutable: each change returns a new table."""
 
-    def __init__(self, backends=(), hops=2, **members):
+    def __init__(self, backends=(), hops=HOPS, balance=BALANCE, **members):
         self.backends = list(backends)
-        self.members = {"hops": hops, **members}  # such as balance and previous
+        self.members = {"hops": hops, "balance": balance, **members}  # such as previous; one that is None is not written
 
     def _with(self, backends):
         return Table(backends, **self.members)
@@ -47,7 +47,7 @@ class Table:
             "name": "web",
             "hash_key": HASH_KEY,
             "seed": SEED,
-            **self.members,
+            **{name: value for name, value in self.members.items() if value is not None},
             "binds": [{"ip": vip, "proto": "tcp", "port": port} for vip in VIPS for port in (HTTP_PORT, ECHO_PORT)],
             "backends": self.backends,
         }

@@ -25,8 +25,10 @@ CLIENT_MTU = 1500
 # these links, large uploads would hang without a trace in any counter.
 GUE_MTU = 1600
 JUMBO_MTU = 9000
-OUTER_BYTES = 40  # of a row with two hops
 VLAN = 10
+
+# What `glb-director-cli new` writes unless told. tests/lab/test_lab.py compares.
+HOPS, BALANCE = 4, 1.02
 
 # Several addresses, so that the hash can tell clients apart.
 CLIENTS4 = [f"198.51.100.{host}" for host in range(11, 19)]
@@ -44,7 +46,8 @@ class Shape:
 
     directors: int = 2
     proxies: int = 3
-    hops: int = 2
+    hops: int = HOPS
+    balance: float = BALANCE  # None: off; only for scenarios
     pmd: str = "af_xdp"
     bgp: bool = False
     announce: str = ""  # "bird" or "frr": glb-announce on each director announces the VIPs through it
@@ -62,7 +65,10 @@ class Shape:
 
     @property
     def client_mtu(self):
-        return JUMBO_MTU - OUTER_BYTES if self.jumbo else CLIENT_MTU
+        if not self.jumbo:
+            return CLIENT_MTU
+        hops = min(self.hops, self.proxies)  # a row has each proxy once
+        return JUMBO_MTU - 36 - 4 * (hops - 1)
 
     @property
     def interface(self):

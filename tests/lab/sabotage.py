@@ -24,7 +24,7 @@ from lab.topology import Shape  # noqa: E402
 
 
 def load(stage):
-    """The second director has another seed."""
+    """The second director has another seed. Rows have two hops, so that most connections break."""
     stage.start_load()
     first, second = stage.fleet.running()
     write(second.source, read(second.source).replace(SEED, SEED[::-1]))
@@ -102,7 +102,7 @@ def fail_and_return(stage):
 def main(name):
     enter_capsule()
     run = {"load": load, "ecmp": ecmp, "on-link": on_link, "unnumbered": unnumbered, "haproxy": haproxy, "fail-and-return": fail_and_return}[name]
-    shape = {"proxies": 6} if name == "load" else getattr(SCENARIOS[name], "SHAPE", {})
+    shape = {"proxies": 6, "hops": 2} if name == "load" else getattr(SCENARIOS[name], "SHAPE", {})
     stage = Stage(Fleet(Shape(**shape)).up(), Result(name, run.__doc__), lambda text: None)
     try:
         run(stage)

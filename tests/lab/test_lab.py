@@ -15,7 +15,7 @@ from lab.proxy import DOWNLOAD_BYTES
 from lab.tools import TIMEOUT_S, wait_until
 from lab_process import LAB, assert_nothing_left, environment, lab, new_mark, start, wait_for_process
 from support.ports import reserved_port
-from support.tree import TREE
+from support.tree import CLI, TREE
 
 
 @pytest.fixture
@@ -67,6 +67,18 @@ def test_up_status_exec_shell_down(up):
     assert re.search(r"^proxy-3 +no address ", status.stdout, re.MULTILINE)
     assert lab("down", "--name", name).returncode == 0
     assert "is not up" in lab("status", "--name", name).stderr
+
+
+def test_the_table_has_the_hops_and_the_balance_of_new(tmp_path, up):
+    cli = [CLI, "new", "--dir", tmp_path, "--vip", "203.0.113.10:80/tcp", "--backend", "192.0.2.70", "--source", "192.0.2.6"]
+    subprocess.run(cli, check=True, capture_output=True)
+    (wanted,) = json.loads((tmp_path / "forwarding_table.json").read_text())["tables"]
+    name, _ = up("--directors", "1", "--proxies", "1")
+    (table,) = json.loads(on(name, "director-1", "cat", "forwarding_table.json"))["tables"]
+    for member in ("hops", "balance"):
+        assert table[member] == wanted[member]
+    name, _ = up("--directors", "1", "--proxies", "1", "--hops", "2")
+    assert json.loads(on(name, "director-1", "cat", "forwarding_table.json"))["tables"][0]["hops"] == 2
 
 
 def test_the_preflight_finds_nothing_on_a_proxy(up):

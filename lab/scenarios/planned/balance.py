@@ -9,7 +9,7 @@ from lab.table import WrittenTable
 from lab.tools import cli_json
 
 SUMMARY = "balance is turned on: connections of the rows that move continue, and a proxy that fails moves no other row"
-SHAPE = {"proxies": 12, "hops": 4}
+SHAPE = {"proxies": 12, "balance": None}
 BALANCE = 1.005
 FAILED = "proxy-5"
 CANDIDATES = 20000

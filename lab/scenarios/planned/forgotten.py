@@ -9,7 +9,7 @@ from lab.table import WrittenTable
 from lab.tools import cli, read, write
 
 SUMMARY = "previous states are forgotten: too early (connections break), and when the proxies prove that none needs them (none does)"
-SHAPE = {"proxies": 6}
+SHAPE = {"proxies": 6, "hops": 2}  # rows of four hops would still have the owners, because only two proxies are added
 ADDED = ("proxy-5", "proxy-6")
 EACH = 200
 WAIT = "2s"  # between the two questions of forget

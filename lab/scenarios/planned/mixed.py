@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Changes of all kinds follow each other."""
 
-from lab.scenarios.planned.compare import compare
+from lab.scenarios.planned.compare import OF_GLB, compare
 
 SUMMARY = "proxies are added, drained and filled, and weights change: at once (connections break), and by plan (none does)"
-SHAPE = {"proxies": 12}
+SHAPE = {"proxies": 12, **OF_GLB}
 EACH = 60
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """All proxies are drained in batches, one batch after the other."""
 
-from lab.scenarios.planned.compare import compare
+from lab.scenarios.planned.compare import OF_GLB, compare
 
 SUMMARY = "twelve proxies drain in batches of four, and nobody waits: at once (connections break), and by plan (none does)"
-SHAPE = {"proxies": 12}
+SHAPE = {"proxies": 12, **OF_GLB}
 BATCH = 4
 EACH = 60
 

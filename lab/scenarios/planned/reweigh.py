@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Several weights change at the same time, again and again."""
 
-from lab.scenarios.planned.compare import compare
+from lab.scenarios.planned.compare import OF_GLB, compare
 
 SUMMARY = "four of twelve weights change, five times: at once (connections break), and by plan (none does)"
-SHAPE = {"proxies": 12}
+SHAPE = {"proxies": 12, **OF_GLB}
 CHANGES, WEIGHTS = 5, (50, 200, 100, 400)
 EACH = 60
 

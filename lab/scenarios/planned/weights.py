@@ -8,7 +8,7 @@ from lab.table import WrittenTable
 from lab.tools import cli
 
 SUMMARY = "proxies with weights 1:2:4 get these shares of connections; then one weight changes, and no connection breaks"
-SHAPE = {"hops": 3}  # so that every proxy is in every row, while the directors have different weights
+# A row has room for all proxies, so each of them is in every row while the directors have different weights.
 WEIGHTS = {"proxy-1": 100, "proxy-2": 200, "proxy-3": 400}
 CHANGED = ("proxy-3", 100)
 EACH = 3500
