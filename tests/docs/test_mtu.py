@@ -42,9 +42,11 @@ def test_tables_follow_from_the_reference():
 
 
 def test_values_in_the_text_fit_the_tables():
-    """1600 has room for 16 hops, advmss is the MSS of four hops and IPv6, and the ping has the size of the MTU."""
+    """1600 has room for 16 hops, advmss on all pages is the MSS of four hops and IPv6, and the ping has the size of the MTU."""
     assert "1600 has room for 8 hops, also with `alt_hash_fields`" in PAGE and SIZES[16][1] <= 1600
-    assert re.findall(r"advmss (\d+)", PAGE) == [str(LIMITS[4][2])]
+    for page in sorted((TREE / "docs").glob("**/*.md")):
+        assert set(re.findall(r"(?:advmss|maxseg size set) (\d+)", page.read_text(encoding="utf-8"))) <= {str(LIMITS[4][2])}, page
+    assert re.findall(r"(?:advmss|maxseg size set) (\d+)", PAGE) == 2 * [str(LIMITS[4][2])]
     assert re.findall(r"ping -M do -c 1 -s (\d+)", PAGE) == [str(1600 - 28)]
 
 
