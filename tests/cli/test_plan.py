@@ -380,7 +380,9 @@ def test_the_plan_for_people(files, tmp_path):
         f"Wait until all directors use it: `glb-director-cli stats` shows the digest {digests[0]}. "
         "Wait until 1 proxy of table web has no connections left (`glb-redirect drained --wait 10m` on each): 192.168.50.4 "
         f"2. Publish {folder}/2.json on all directors. It is WANTED itself. "
-        f"Wait until all directors use it: `glb-director-cli stats` shows the digest {digests[1]}.")
+        f"Wait until all directors use it: `glb-director-cli stats` shows the digest {digests[1]}. "
+        "If glb-healthcheck has seen a failure, the digest is another one: that of `glb-director-cli show` for the table that it wrote from "
+        "the published one.")
 
 
 def test_a_long_list_of_proxies_is_cut(files):

@@ -264,4 +264,7 @@ void plan_print(const struct plan_input *input, const struct plan *plan, const c
 	}
 	for (uint32_t step = 0; step < plan->count; step++)
 		print_step(input, plan, step, dir);
+	putchar('\n');
+	command_print(2,
+		"If glb-healthcheck has seen a failure, the digest is another one: that of `glb-director-cli show` for the table that it wrote from the published one.");
 }
