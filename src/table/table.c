@@ -198,7 +198,7 @@ static uint64_t sum_backends(const struct table *table)
 	return sum;
 }
 
-static uint64_t sum_binds(const struct table *table)
+uint64_t table_binds_digest(const struct table *table)
 {
 	struct {
 		uint32_t family, length_and_protocol;
@@ -247,7 +247,7 @@ static uint64_t digest_set(const struct table_set *set, bool first_only)
 	siphash_begin(&state, no_key);
 	for (uint32_t t = 0; t < set->count; t++) {
 		const struct table *table = &set->tables[t];
-		uint64_t binds = sum_binds(table);
+		uint64_t binds = table_binds_digest(table);
 
 		siphash_update(&state, table->hash_key, sizeof(table->hash_key));
 		siphash_update(&state, &binds, sizeof(binds));
@@ -277,7 +277,7 @@ uint64_t table_set_fingerprint(const struct table_set *set)
 	siphash_begin(&state, no_key);
 	for (uint32_t t = 0; t < set->count; t++) {
 		const struct table *table = &set->tables[t];
-		uint64_t sums[2] = {sum_binds(table), sum_backends(table)};
+		uint64_t sums[2] = {table_binds_digest(table), sum_backends(table)};
 
 		siphash_update(&state, table->hash_key, sizeof(table->hash_key));
 		siphash_update(&state, sums, sizeof(sums));

@@ -192,6 +192,9 @@ uint64_t table_set_digest(const struct table_set *set);
  */
 uint64_t table_set_first_hops(const struct table_set *set);
 
+/* Returns a digest of the table's binds, which does not depend on their order. 0: it has none. */
+uint64_t table_binds_digest(const struct table *table);
+
 /*
  * Returns a digest of what people write in a table: hash keys, backends and binds. It is the same for JSON and both
  * file versions, and does not depend on the order of backends and binds, or on names, states, health or rows. The

@@ -66,15 +66,20 @@ bool table_past_is_old(const struct table_past *past, int64_t time, uint32_t kee
 	return keep_s == 0 || (past->time < time && time - past->time > keep_s);
 }
 
-/* Shares of all rows that living proxies were first in, for several states: shares[state * backends + backend]. */
+/* About the share of the rows that have another first hop with another limit of the imbalance. */
+#define BALANCE_MOVES 0.03f
+
+/* Shares of all rows that living proxies were first in, for several states: shares[state * columns + backend]. The last
+ * column is the balance of the state. */
 struct shares {
 	const struct table *table;
 	float *of;
+	uint32_t columns;
 };
 
 static void add_shares(struct shares *shares, uint32_t *order, uint32_t state, const struct table_past *past)
 {
-	float *of = shares->of + (size_t)state * shares->table->backend_count;
+	float *of = shares->of + (size_t)state * shares->columns;
 	float sum = 0;
 
 	for (uint32_t i = 0; i < past->backend_count; i++)
@@ -86,14 +91,15 @@ static void add_shares(struct shares *shares, uint32_t *order, uint32_t state, c
 			shares->table->backends[at].healthy && shares->table->backends[at].state != TABLE_INACTIVE)
 			of[at] = past->backends[i].weight / sum;
 	}
+	of[shares->table->backend_count] = past->balance;
 }
 
 /* Returns about which share of the rows has another living proxy first in one state than in the other. */
 static float difference(const struct shares *shares, uint32_t state, uint32_t other)
 {
 	uint32_t count = shares->table->backend_count;
-	const float *a = shares->of + (size_t)state * count, *b = shares->of + (size_t)other * count;
-	float sum = 0;
+	const float *a = shares->of + (size_t)state * shares->columns, *b = shares->of + (size_t)other * shares->columns;
+	float sum = a[count] < b[count] || a[count] > b[count] ? BALANCE_MOVES : 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		sum += a[i] > b[i] ? a[i] - b[i] : 0;
@@ -135,7 +141,8 @@ static uint32_t find_least(const struct shares *shares, const struct table_past 
 static void crowd_out(const struct table_past_change *change, const struct table_past *const *states, uint32_t count,
 	enum table_past_fate *fates, uint32_t too_many)
 {
-	struct shares shares = {change->table, calloc((size_t)(count + 2) * change->table->backend_count, sizeof(float))};
+	uint32_t columns = change->table->backend_count + 1;
+	struct shares shares = {change->table, calloc((size_t)(count + 2) * columns, sizeof(float)), columns};
 	uint32_t *order = table_backend_order(change->table);
 
 	for (uint32_t i = 0; shares.of && i < count; i++)

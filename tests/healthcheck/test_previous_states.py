@@ -147,6 +147,34 @@ def test_another_seed_makes_history_worthless(fleet):
     wait_until(lambda: previous(made) == [], made.log)
 
 
+def test_table_that_is_renamed_keeps_what_was_recorded(fleet):
+    """Its binds tell which one it is, unless another table has its name now."""
+    first, second = (proxies(name="web", hops=4, balance=1.02), proxies(name="old", hops=4, balance=1.5, vips=("203.0.113.11",)))
+    made = fleet(first, second)
+    turn(made, IPS[0], False)
+    made.write_src({**second, "name": "new"}, {**first, "name": "www"})
+    wait_until(lambda: '"www"' in made.dst.read_text(), made.log)
+    assert [[state["balance"] for state in previous(made, index)] for index in (0, 1)] == [[1.5], [1.02]]
+
+
+def test_recorded_states_of_a_clock_that_was_ahead_count_as_recorded_now(fleet):
+    made = fleet()
+    turn(made, IPS[0], False)
+    turn(made, IPS[1], False)
+    made.stop()
+    document = json.loads(made.dst.read_text())
+    document["tables"][0]["previous"][0]["time"] = "2099-01-01T00:00:00Z"
+    made.dst.write_text(json.dumps(document))
+    made.start().wait_ready()
+    wait_until(lambda: previous(made)[0]["time"] < "2099", made.log)
+    assert states(made) == ["-1 2 3 4", "1 2 3 4"]
+    assert made.log().count("table web: 1 previous state that glb-healthcheck recorded had a time in the future") == 1
+    written = made.dst.read_text()
+    made.stop()
+    made.start().wait_ready()
+    assert made.dst.read_text() == written and made.log().count("in the future") == 1
+
+
 def test_tables_without_names_are_told_apart_by_their_place(fleet):
     made = fleet(proxies(balance=1.02, name="", hops=4), proxies(balance=1.5, name="", hops=4, vips=("203.0.113.11",)))
     turn(made, IPS[0], False)
@@ -162,6 +190,18 @@ def test_at_most_sixteen_states_are_kept_and_the_one_that_adds_least_goes(fleet)
     turn(made, IPS[0], False)
     kept = previous(made)
     assert len(kept) == 16 and kept[0]["by_health"] and kept[-1] == alone
+
+
+def test_states_with_another_balance_are_not_equal_when_one_must_go(fleet):
+    """Both newest states of src have the same proxies; the ones behind them hardly differ, and are older."""
+    pair = [{"time": f"2026-02-20T00:00:0{second}Z", "balance": balance, "backends": [{"ip": ip} for ip in IPS[1:]]}
+            for second, balance in ((1, 1.1), (0, 1.5))]
+    others = [{"time": f"2026-02-{day:02}T00:00:00Z", "balance": 1.02, "backends": [{"ip": IPS[1], "weight": 100 + day}, *pair[0]["backends"][1:]]}
+              for day in range(15, 1, -1)]
+    made = fleet(proxies(hops=4, balance=1.02, previous=[*pair, *others]))
+    turn(made, IPS[0], False)
+    kept = previous(made)
+    assert len(kept) == 16 and kept[0]["by_health"] and kept[1:3] == pair
 
 
 def test_old_states_leave_when_the_state_changes_again(fleet):

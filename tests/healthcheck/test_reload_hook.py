@@ -271,6 +271,19 @@ def test_what_another_program_did_to_the_tables_is_undone(daemon, harm, watch):
     wait_until(lambda: made.status()["reload"]["state"] == "done", "reload")
 
 
+@pytest.mark.parametrize("harm", [os.unlink, replace])
+def test_what_another_program_did_while_a_write_ended_is_undone(daemon, harm):
+    """The daemon has renamed the file, but waits for fsync() of the folder."""
+    made = daemon(table(backend(PROXY, http=nginx.OK)))
+    made.start("strace", "-D", "-f", "-o", "/dev/null", "-e", "trace=fsync", "-e", "inject=fsync:delay_exit=500000").wait_ready()
+    made.dst.unlink()
+    wait_until(made.dst.exists, "dst")
+    content = made.dst.read_bytes()
+    harm(made.dst)
+    made.logged(f"warning: table {made.dst} was changed or removed by another program, so it is made again", 2)
+    wait_until(lambda: made.dst.exists() and made.dst.read_bytes() == content, made.log)
+
+
 def test_nothing_is_made_again_for_a_new_mode_or_the_same_content(daemon):
     made, dst, binary = built(daemon)
     before = made.status()

@@ -4,10 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
+#include "program/log.h"
 #include "table/file/json/json_copy.h"
 #include "table/file/json/json_past.h"
 #include "table/file/json/table_json.h"
 #include "table/file/table_load.h"
+
+#define CLOCKS_DIFFER_S 60 /* a state that is later by more is of a wrong clock */
 
 static void forget_recorded(struct history *history)
 {
@@ -40,7 +44,8 @@ static bool copy_state(const struct table_past *from, struct table_past *to)
 /* Copies what identifies a table, and its present state. False: out of memory. */
 static bool open_table(const struct table *table, struct history_table *out)
 {
-	*out = (struct history_table){.name = table->name ? strdup(table->name) : NULL};
+	*out = (struct history_table){
+		.name = table->name ? strdup(table->name) : NULL, .binds = table_binds_digest(table)};
 	memcpy(out->seed, table->seed, sizeof(out->seed));
 	return (out->name || !table->name) && (!table_is_matched(table) || table_past_of(table, true, &out->state));
 }
@@ -89,17 +94,34 @@ void history_read(struct history *history, const char *text, size_t size)
 	table_set_free(&set);
 }
 
+static bool is_named(const struct table *table, const char *name)
+{
+	return table->name && name && strcmp(table->name, name) == 0;
+}
+
+/* Returns true if the table of dst has another name in the set, or none: no table there has its name. */
+static bool is_renamed(const struct history_table *known, const struct table_set *set)
+{
+	bool named = false;
+
+	for (uint32_t t = 0; t < set->count; t++)
+		named |= is_named(&set->tables[t], known->name);
+	return !named;
+}
+
 /* Returns what is known of a table; NULL: nothing, or its rows have another order now. */
-static const struct history_table *find(const struct history *history, const struct table_set *set, uint32_t t)
+static struct history_table *find(const struct history *history, const struct table_set *set, uint32_t t)
 {
 	const struct table *table = &set->tables[t];
-	const struct history_table *found = NULL;
+	uint64_t binds = table_binds_digest(table);
+	struct history_table *found = NULL;
 
-	for (uint32_t i = 0; table->name && i < history->count && !found; i++)
-		if (history->tables[i].name && strcmp(history->tables[i].name, table->name) == 0)
+	for (uint32_t i = 0; i < history->count && !found; i++)
+		if (table->name ? is_named(table, history->tables[i].name) : i == t && !history->tables[i].name)
 			found = &history->tables[i];
-	if (!table->name && t < history->count && !history->tables[t].name)
-		found = &history->tables[t];
+	for (uint32_t i = 0; binds && i < history->count && !found; i++)
+		if (history->tables[i].binds == binds && is_renamed(&history->tables[i], set))
+			found = &history->tables[i];
 	return found && found->state.backends && memcmp(found->seed, table->seed, sizeof(found->seed)) == 0 ? found
 													    : NULL;
 }
@@ -148,6 +170,27 @@ static void merge(struct draft *draft, const struct history_table *known, int64_
 	}
 	while (from_src < table->past_count)
 		draft->states[draft->count++] = &table->past[from_src++];
+}
+
+/* A clock that is ahead makes states that would stay too long once it is right. A state of src, too, may be of the
+ * future: edit runs on another host. */
+static void correct_times(struct history_table *known, const struct table *table, int64_t now)
+{
+	int64_t latest = now + CLOCKS_DIFFER_S;
+	uint32_t corrected = 0;
+
+	if (table->past_count && table->past[0].time > latest)
+		latest = table->past[0].time;
+	for (uint32_t i = 0; i < known->count; i++)
+		if (known->recorded[i].time > latest) {
+			known->recorded[i].time = now;
+			corrected++;
+		}
+	if (corrected)
+		log_warning(
+			"table %s: %u previous state%s that glb-healthcheck recorded had a time in the future, because the clock was ahead: %s now the present time",
+			known->name ? known->name : "without a name", corrected, text_plural(corrected),
+			corrected == 1 ? "it has" : "they have");
 }
 
 static void make_draft(struct draft *draft, const struct history_table *known, const struct table_past *state,
@@ -215,7 +258,7 @@ static bool write_draft(void *context, struct json_edit *edit)
 	return past_list_write(&list, edit, "");
 }
 
-char *history_add(const struct history *history, const struct table_document *document, int64_t now, uint32_t keep_s,
+char *history_add(struct history *history, const struct table_document *document, int64_t now, uint32_t keep_s,
 	char *text, size_t *size, struct history *next)
 {
 	const struct table_set *set = &document->set;
@@ -228,10 +271,13 @@ char *history_add(const struct history *history, const struct table_document *do
 	done = copy.to;
 	for (uint32_t t = 0; done && t < set->count; t++) {
 		struct draft draft = {.table = &set->tables[t]};
+		struct history_table *known = find(history, set, t);
 
 		if (!next->tables[t].state.backends)
 			continue;
-		make_draft(&draft, find(history, set, t), &next->tables[t].state, now, keep_s);
+		if (known)
+			correct_times(known, draft.table, now);
+		make_draft(&draft, known, &next->tables[t].state, now, keep_s);
 		done = keep_recorded(&draft, &next->tables[t]) &&
 		       (!draft.changes || past_copy_table(&copy, t, write_draft, &draft));
 	}

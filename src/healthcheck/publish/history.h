@@ -12,6 +12,7 @@
 /* A table of dst, and its recorded states. */
 struct history_table {
 	char *name; /* NULL: it has none, so that its place tells which one it is */
+	uint64_t binds; /* table_binds_digest(), which tells a table that was renamed */
 	uint8_t seed[SIPHASH_KEY_SIZE];
 	struct table_past state; /* sorted */
 	uint32_t count;
@@ -32,8 +33,8 @@ void history_read(struct history *history, const char *text, size_t size);
 /*
  * Adds the recorded states to the text of the document, whose backends have their new health: the caller frees the
  * result. The text is the same if nothing is recorded. Drops recorded states that are older than keep_s, if the state
- * changes; 0: none are recorded. Records nothing if the text gets too large to be loaded. Sets *next to what dst then
- * has. NULL: out of memory; *next is then empty.
+ * changes; 0: none are recorded. Recorded states of the future get the time `now`. Records nothing if the text gets too
+ * large to be loaded. Sets *next to what dst then has. NULL: out of memory; *next is then empty.
  */
-char *history_add(const struct history *history, const struct table_document *document, int64_t now, uint32_t keep_s,
+char *history_add(struct history *history, const struct table_document *document, int64_t now, uint32_t keep_s,
 	char *text, size_t *size, struct history *next);

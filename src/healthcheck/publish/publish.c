@@ -127,7 +127,7 @@ static void write_table(struct publisher *publisher)
 		return;
 	}
 	faults_clear(&faults);
-	file_look(publisher->conf->dst, &publisher->seen);
+	publisher->seen = (struct stat){.st_size = -1}; /* the next look reads dst, which others may write, too */
 	damper_batch_written(&publisher->batch, clock_now_ms());
 	publisher->writes++;
 	publisher->written_s = (int64_t)time(NULL);
