@@ -55,15 +55,29 @@ static uint16_t holder_of(const struct table_order *order, unsigned state, uint3
 	return contender == UINT32_MAX ? TABLE_MATCHES_NONE : order->contenders[contender].backend;
 }
 
-/* Without a balance, each row is matched to its first preference. */
-static void match_first(const struct table_order *order, unsigned state, uint16_t *backends)
+/* Without a balance, the first healthy backend in natural order was the first hop. One walk through the list of a row
+ * finds the holders of all these states: bit n of `states` is state n. */
+static void match_first(const struct table_order *order, uint32_t states, const struct table_matches *matches)
 {
 	for (uint32_t row = 0; row < TABLE_ROWS; row++) {
-		struct table_order_cursor cursor = {0};
-		struct table_order_entry entry;
+		const struct table_order_entry *entries = order->entries + (size_t)row * order->stride;
+		uint32_t left = states;
 
-		table_order_next(order, row, state, &cursor, &entry);
-		backends[row] = holder_of(order, state, row, entry.contender);
+		for (uint32_t i = 0; left && i < order->counts[row]; i++) {
+			const struct table_contender *contender = &order->contenders[entries[i].contender];
+			uint32_t found = entries[i].sets & ~contender->down & left;
+
+			left &= ~found;
+			for (; found; found &= found - 1)
+				matches->states[__builtin_ctz(found)][row] = contender->backend;
+		}
+		for (; left; left &= left - 1) {
+			unsigned state = (unsigned)__builtin_ctz(left);
+			uint32_t contender = table_order_first_up(order, row, state);
+
+			matches->states[state][row] =
+				contender == UINT32_MAX ? TABLE_MATCHES_NONE : order->contenders[contender].backend;
+		}
 	}
 }
 
@@ -85,22 +99,6 @@ static int match_balanced(const struct table_order *order, unsigned state, unsig
 	free(caps);
 	free(matched);
 	return error;
-}
-
-/* Matches the rows in a state that has somebody to match. Returns the backends; NULL: out of memory. */
-static uint16_t *match_state(const struct table_order *order, unsigned state, unsigned balance)
-{
-	uint16_t *backends = malloc(TABLE_ROWS * sizeof(*backends));
-
-	if (!backends)
-		return NULL;
-	if (!balance) {
-		match_first(order, state, backends);
-	} else if (match_balanced(order, state, balance, backends)) {
-		free(backends);
-		return NULL;
-	}
-	return backends;
 }
 
 /* True: nobody can be matched in this state, or the matching is the same as that of a newer state from `first` on. */
@@ -134,16 +132,23 @@ static int match_states(
 	const struct table *table, unsigned first, struct table_order *order, struct table_matches *matches)
 {
 	int error = table_order_open(order, table, first);
+	uint32_t unbalanced = 0;
 
 	if (error == 0)
 		table_order_fill(order, 0, TABLE_ROWS);
 	for (unsigned state = first; error == 0 && state < order->end; state++) {
 		if (adds_nothing(order, table, first, state))
 			continue;
-		matches->states[state] = match_state(order, state, balance_of(table, state));
+		matches->states[state] = malloc(TABLE_ROWS * sizeof(**matches->states));
 		if (!matches->states[state])
 			error = -ENOMEM;
+		else if (balance_of(table, state))
+			error = match_balanced(order, state, balance_of(table, state), matches->states[state]);
+		else
+			unbalanced |= UINT32_C(1) << state;
 	}
+	if (error == 0 && unbalanced)
+		match_first(order, unbalanced, matches);
 	return error;
 }
 

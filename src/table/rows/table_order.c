@@ -125,6 +125,7 @@ static uint64_t lowest_score(uint64_t key, unsigned weight)
 /* Chooses set_keys, so that a list has about LISTED members of each set. Small sets are in the list as a whole. */
 static void choose_keys(struct table_order *order)
 {
+	order->least_key = UINT64_MAX;
 	for (unsigned set = 0; set < TABLE_ORDER_SETS; set++) {
 		uint64_t weights = 0, members = 0;
 
@@ -137,6 +138,8 @@ static void choose_keys(struct table_order *order)
 		 * ones. */
 		order->set_keys[set] =
 			members <= LISTED ? UINT64_MAX : (UINT64_C(1) << 40) / 693 * 1000 * LISTED / weights;
+		if (order->set_keys[set] < order->least_key)
+			order->least_key = order->set_keys[set];
 	}
 }
 
@@ -264,8 +267,9 @@ static void store_list(const struct table_order *order, const struct placed *lis
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t sets = order->contenders[list[i].contender].sets;
+		uint32_t checked = list[i].rank.key < order->least_key ? 0 : sets;
 
-		for (uint32_t left = sets; left; left &= left - 1)
+		for (uint32_t left = checked; left; left &= left - 1)
 			if (list[i].rank.key >= order->set_keys[__builtin_ctz(left)])
 				sets &= ~(left & -left);
 		entries[i] = (struct table_order_entry){list[i].rank.score, list[i].contender, sets};

@@ -47,6 +47,7 @@ struct table_order {
 	uint32_t contender_count;
 	unsigned end; /* the states up to, but without, this one are included */
 	uint64_t set_keys[TABLE_ORDER_SETS]; /* the lists have all members of the set with keys below this one */
+	uint64_t least_key; /* the least of set_keys */
 	uint32_t stride; /* entries for each row */
 	struct table_order_entry *entries; /* [row * stride] */
 	uint16_t *counts; /* [row]: entries that are used */
@@ -72,6 +73,6 @@ void table_order_fill(const struct table_order *order, uint32_t first, uint32_t 
 bool table_order_next(const struct table_order *order, uint32_t row, unsigned set, struct table_order_cursor *cursor,
 	struct table_order_entry *entry);
 
-/* Returns the first member of the set of a previous state in the row's natural order that is healthy there; UINT32_MAX:
- * there is none. */
+/* Returns the first member of the set of a state in the row's natural order, in a previous state the first one that was
+ * healthy there; UINT32_MAX: there is none. */
 uint32_t table_order_first_up(const struct table_order *order, uint32_t row, unsigned set);
