@@ -48,9 +48,9 @@ int bifurcation_claim(const char *vdev)
 
 static bool has_our_program(const struct director *director)
 {
-	for (uint16_t i = 0; i < director->port_count; i++)
-		if (strcmp(director->ports[i].info.driver_name, "net_af_xdp") == 0 &&
-			claim_has_our_program(director->ports[i].info.if_index))
+	for (uint16_t i = 0; i < director->ports.count; i++)
+		if (strcmp(director->ports.list[i].info.driver_name, "net_af_xdp") == 0 &&
+			claim_has_our_program(director->ports.list[i].info.if_index))
 			return true;
 	return false;
 }

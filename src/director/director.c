@@ -4,25 +4,6 @@
 #include "program/log.h"
 #include "table/table_lint.h"
 
-static uint16_t port_index(const struct director *director, uint16_t id)
-{
-	uint16_t i = 0;
-
-	while (i < director->port_count && director->ports[i].id != id)
-		i++;
-	return i;
-}
-
-const struct port *director_port(const struct director *director, uint16_t id)
-{
-	return &director->ports[port_index(director, id)];
-}
-
-const struct port *director_exception_port(const struct director *director, uint16_t id)
-{
-	return director->exception_count ? &director->exceptions[port_index(director, id)] : NULL;
-}
-
 void director_lint_table(const struct director *director)
 {
 	const struct netaddr own = netaddr_from_bytes(NETADDR_V4, &director->conf.outbound_src_ip);

@@ -30,7 +30,18 @@
 #include "program/not_configured.h"
 #include "worker/worker.h"
 
-static struct director director = {.port_wake = -1};
+static struct director director = {
+	.ports = {.conf = &director.conf, .shared = &director.shared, .wake = -1},
+	.watch =
+		{
+			.conf = &director.conf,
+			.ports = &director.ports,
+			.workers = &director.workers,
+			.nexthop = &director.nexthop,
+			.reload = &director.reload,
+			.underlay = &director.underlay,
+		},
+};
 
 static int open_table(void)
 {
@@ -52,7 +63,7 @@ static void print_counters(void)
 {
 	struct counters sum;
 
-	workers_sum(&director, &sum);
+	workers_sum(&director.workers, &sum);
 	for (const struct fact *fact = counters_facts; fact->key; fact++)
 		printf("%-27s %20" PRIu64 "\n", fact->key, facts_number(fact, &sum));
 	fflush(stdout);
@@ -63,10 +74,10 @@ static void run_workers(struct control *control, struct http_thread *http)
 {
 	struct worker *own = NULL;
 
-	director.drain.workers = director.worker_count;
+	director.drain.workers = director.workers.count;
 	director.shared.drain = &director.drain;
-	for (uint16_t i = 0; i < director.worker_count; i++) {
-		struct worker *worker = director.workers[i];
+	for (uint16_t i = 0; i < director.workers.count; i++) {
+		struct worker *worker = director.workers.list[i];
 
 		if (worker->lcore == rte_get_main_lcore())
 			own = worker;
@@ -99,7 +110,8 @@ static int serve(const cpu_set_t *cpus)
 	control = control_start(&director, cpus);
 	if (!control)
 		return -EINVAL;
-	director.capture = capture_open(&director, cpus);
+	director.capture =
+		capture_open((struct capture_sources){&director.ports, &director.workers, &director.reload}, cpus);
 	error = telemetry_open(&director, control);
 	if (error)
 		log_warning("telemetry is not available: %s", strerror(-error));
@@ -119,13 +131,13 @@ static void close_port(struct port *port)
 
 static void close_ports(void)
 {
-	port_recovery_close(&director);
-	for (uint16_t i = 0; i < director.exception_count; i++)
-		if (director.exceptions[i].rx_queues)
-			close_port(&director.exceptions[i]);
-	for (uint16_t i = 0; i < director.port_count; i++)
-		if (director.ports[i].info.device)
-			close_port(&director.ports[i]);
+	port_recovery_close(&director.ports);
+	for (uint16_t i = 0; i < director.ports.exception_count; i++)
+		if (director.ports.exceptions[i].rx_queues)
+			close_port(&director.ports.exceptions[i]);
+	for (uint16_t i = 0; i < director.ports.count; i++)
+		if (director.ports.list[i].info.device)
+			close_port(&director.ports.list[i]);
 }
 
 static void close_eal(void)
@@ -158,7 +170,7 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	error = serve(startup_control_cpus(&cpus));
 	close_ports();
-	workers_free(&director);
+	workers_free(&director.workers);
 	reload_close(&director.reload);
 	close_eal();
 	return error ? EXIT_FAILURE : EXIT_SUCCESS;

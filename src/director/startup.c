@@ -14,7 +14,7 @@
 
 #include "director/bifurcation.h"
 #include "director/eal.h"
-#include "director/exception.h"
+#include "director/ports/exception.h"
 #include "director/ports/port.h"
 #include "director/ports/port_interrupts.h"
 #include "director/ports/port_macs.h"
@@ -174,15 +174,15 @@ static int probe_ports(struct director *director)
 	uint16_t id;
 
 	RTE_ETH_FOREACH_DEV (id) {
-		if (director->port_count == PLAN_MAX_PORTS) {
+		if (director->ports.count == PLAN_MAX_PORTS) {
 			log_error("DPDK has more than %d ports: allow fewer devices (-a)", PLAN_MAX_PORTS);
 			return -E2BIG;
 		}
-		if (port_probe(&director->ports[director->port_count], id))
+		if (port_probe(&director->ports.list[director->ports.count], id))
 			return -EIO;
-		director->port_count++;
+		director->ports.count++;
 	}
-	if (director->port_count)
+	if (director->ports.count)
 		return 0;
 	log_error(
 		"DPDK has no port: bind a network card to vfio-pci and allow it (-a 0000:03:10.0), or create a virtual port (--vdev net_af_packet0,iface=eth1)");
@@ -196,12 +196,12 @@ static int make_plan(struct director *director)
 	uint16_t lcores[RTE_MAX_LCORE];
 	int error;
 
-	for (uint16_t i = 0; i < director->port_count; i++)
+	for (uint16_t i = 0; i < director->ports.count; i++)
 		plan->ports[plan->port_count++] = (struct plan_port){
-			.id = director->ports[i].id,
-			.max_rx_queues = RTE_MIN(director->ports[i].info.max_rx_queues, PORT_MAX_QUEUES),
-			.max_tx_queues = RTE_MIN(director->ports[i].info.max_tx_queues, PORT_MAX_QUEUES),
-			.fills_one_queue = port_rss_is_missing(&director->ports[i]),
+			.id = director->ports.list[i].id,
+			.max_rx_queues = RTE_MIN(director->ports.list[i].info.max_rx_queues, PORT_MAX_QUEUES),
+			.max_tx_queues = RTE_MIN(director->ports.list[i].info.max_tx_queues, PORT_MAX_QUEUES),
+			.fills_one_queue = port_rss_is_missing(&director->ports.list[i]),
 		};
 	error = plan_make(plan, &director->conf, lcores, list_lcores(lcores), &faults);
 	log_faults(&faults, FAULTS_ALL);
@@ -301,12 +301,12 @@ int startup_ports(struct director *director)
 	if (!error)
 		error = make_plan(director);
 	if (!error)
-		error = port_recovery_open(director);
+		error = port_recovery_open(&director->ports);
 	if (error)
 		return error;
 	log_plan(&director->plan);
-	for (uint16_t i = 0; i < director->port_count && !error; i++) {
-		struct port *port = &director->ports[i];
+	for (uint16_t i = 0; i < director->ports.count && !error; i++) {
+		struct port *port = &director->ports.list[i];
 
 		port->rx_queues = director->plan.ports[i].rx_queues;
 		port->tx_queues = director->plan.ports[i].tx_queues;
@@ -315,11 +315,11 @@ int startup_ports(struct director *director)
 			continue;
 		}
 		/* First, so that the control thread later finds events that came during the start. */
-		port_events_open(&director->port_events[i], port->id, port->device_name, director->port_wake);
+		port_events_open(&director->ports.events[i], port->id, port->device_name, director->ports.wake);
 		port->rx_interrupts = port_interrupts_wanted(port, &director->conf);
 		error = start_port(director, port);
 	}
-	return error ? error : exception_open(director);
+	return error ? error : exception_open(&director->ports, director->plan.lcore_count);
 }
 
 const cpu_set_t *startup_control_cpus(cpu_set_t *cpus)

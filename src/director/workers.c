@@ -10,6 +10,7 @@
 #include <rte_lcore.h>
 #include <rte_malloc.h>
 
+#include "director/director.h"
 #include "program/log.h"
 #include "worker/worker.h"
 
@@ -22,9 +23,9 @@ _Static_assert(PLAN_MAX_PORTS <= WORKER_MAX_PORTS, "each port has its next hops"
 
 static struct worker *find_worker(const struct director *director, uint16_t lcore)
 {
-	for (uint16_t i = 0; i < director->worker_count; i++)
-		if (director->workers[i]->lcore == lcore)
-			return director->workers[i];
+	for (uint16_t i = 0; i < director->workers.count; i++)
+		if (director->workers.list[i]->lcore == lcore)
+			return director->workers.list[i];
 	return NULL;
 }
 
@@ -43,7 +44,7 @@ static struct queue ring_to(struct rte_ring *ring, struct worker *consumer)
 
 static struct queue exception_queue(const struct director *director, const struct plan_flow_path *plan)
 {
-	const struct port *port = director_exception_port(director, plan->rx_port);
+	const struct port *port = ports_exception(&director->ports, plan->rx_port);
 
 	if (!port)
 		return (struct queue){0};
@@ -59,8 +60,8 @@ static struct queue exception_queue(const struct director *director, const struc
 static struct flow_path *add_path(const struct director *director, struct worker *worker,
 	const struct plan_flow_path *plan, enum flow_path_kind kind)
 {
-	const struct port *rx = director_port(director, plan->rx_port);
-	const struct port *tx = director_port(director, plan->tx_port);
+	const struct port *rx = ports_find(&director->ports, plan->rx_port);
+	const struct port *tx = ports_find(&director->ports, plan->tx_port);
 	struct flow_path *path = &worker->paths[worker->path_count++];
 
 	*path = (struct flow_path){
@@ -76,15 +77,15 @@ static struct flow_path *add_path(const struct director *director, struct worker
 		.tx_mac = &tx->mac_number,
 		.reply_to_sender = director->conf.gateway_auto && rx == tx,
 	};
-	path->tx_index = (uint16_t)(tx - director->ports);
+	path->tx_index = (uint16_t)(tx - director->ports.list);
 	path->tx_port = tx->id;
 	return path;
 }
 
 static void add_return(const struct director *director, struct worker *worker, const struct plan_flow_path *plan)
 {
-	const struct port *port = director_port(director, plan->rx_port);
-	const struct port *exception = director_exception_port(director, plan->rx_port);
+	const struct port *port = ports_find(&director->ports, plan->rx_port);
+	const struct port *exception = ports_exception(&director->ports, plan->rx_port);
 	struct flow_path *path = add_path(director, worker, plan, FLOW_PATH_RETURN);
 
 	path->in = (struct queue){.port = exception->id, .queue = plan->rx_queue};
@@ -216,7 +217,7 @@ static struct worker *create(struct director *director, uint16_t index)
 	worker->paths = paths;
 	sample_begin(&worker->sampler, index);
 	worker->pipeline.steering = &director->conf.steering;
-	worker->exceptions.limits = &director->exception_limits;
+	worker->exceptions.limits = &director->workers.limits;
 	worker->pipeline.outer.source_ip = director->conf.outbound_src_ip;
 	worker->pipeline.fast = lanes_by_isa[director->isa.isa];
 	if (director->conf.steering.send_too_big)
@@ -229,16 +230,16 @@ int workers_create(struct director *director)
 	struct rings rings[PLAN_MAX_PATHS] = {0};
 	int error;
 
-	director->exception_limits = exceptions_limits(
+	director->workers.limits = exceptions_limits(
 		director->conf.exception_limits.control, director->conf.exception_limits.other, rte_get_tsc_hz());
 	for (uint16_t i = 0; i < director->plan.lcore_count; i++) {
 		struct worker *worker = create(director, i);
 
 		if (!worker)
 			return -ENOMEM;
-		director->workers[director->worker_count++] = worker;
+		director->workers.list[director->workers.count++] = worker;
 	}
-	error = reload_count_backends(&director->reload, director->worker_count);
+	error = reload_count_backends(&director->reload, director->workers.count);
 	if (error)
 		log_error("out of memory for the counters of backends");
 	else
@@ -260,16 +261,16 @@ static void free_worker(struct worker *worker)
 	rte_free(worker);
 }
 
-void workers_free(struct director *director)
+void workers_free(struct workers *workers)
 {
-	for (uint16_t i = 0; i < director->worker_count; i++)
-		free_worker(director->workers[i]);
-	director->worker_count = 0;
+	for (uint16_t i = 0; i < workers->count; i++)
+		free_worker(workers->list[i]);
+	workers->count = 0;
 }
 
-void workers_sum(const struct director *director, struct counters *sum)
+void workers_sum(const struct workers *workers, struct counters *sum)
 {
 	*sum = (struct counters){0};
-	for (uint16_t i = 0; i < director->worker_count; i++)
-		counters_sum(sum, &director->workers[i]->counters);
+	for (uint16_t i = 0; i < workers->count; i++)
+		counters_sum(sum, &workers->list[i]->counters);
 }

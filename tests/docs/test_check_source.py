@@ -13,7 +13,7 @@ table: common
 director: common table
 cli: common
 except cli: director/conf # it reads the file
-order director: conf ports
+order director: conf plan.h ports director.h control
 """
 FILES = {
     "table/a.h": '#include "common/a.h"\n',
@@ -35,7 +35,11 @@ def check(folder, rooms=ROOMS, **files):
 
 
 def test_nothing_is_said_about_a_tree_that_follows_the_rules(tmp_path):
-    assert check(tmp_path, director__ports__a='#include "director/conf/a.h"\n#include "director/director.h"\n') == []
+    assert check(
+        tmp_path,
+        director__ports__a='#include "director/conf/a.h"\n#include "director/plan.h"\n',
+        director__control__a='#include "director/director.h"\n',
+    ) == []
 
 
 @pytest.mark.parametrize(
@@ -48,16 +52,28 @@ def test_nothing_is_said_about_a_tree_that_follows_the_rules(tmp_path):
         ("table__b", "../cli/a.h", 'table may not include "../cli/a.h": src/rooms.txt allows common'),
         ("attic__b", "common/a.h", "src/rooms.txt has no room attic"),
         (
+            "director__ports__b",
+            "director/director.h",
+            'director/ports may not include "director/director.h": the order in src/rooms.txt is conf plan.h ports director.h control',
+        ),
+        (
             "director__conf__b",
             "director/ports/a.h",
-            'director/conf may not include "director/ports/a.h": the order in src/rooms.txt is conf ports',
+            'director/conf may not include "director/ports/a.h": the order in src/rooms.txt is conf plan.h ports director.h control',
         ),
     ),
-    ids=("upwards", "another program", "similar name", "the lowest room", "relative path", "unknown room", "order of folders"),
+    ids=("upwards", "another program", "similar name", "the lowest room", "relative path", "unknown room", "header of the room", "order of folders"),
 )
 def test_a_planted_include_is_found(tmp_path, file, include, fault):
     said = check(tmp_path, **{file: f'/* A file. */\n#include "{include}"\n'})
     assert said == [f"src/{file.replace('__', '/')}.c:2: {fault}"]
+
+
+def test_a_header_in_the_order_includes_nothing_behind_it(tmp_path):
+    (tmp_path / "src/director").mkdir(parents=True)
+    (tmp_path / "src/director/plan.h").write_text('#include "director/director.h"\n')
+    (said,) = check(tmp_path)
+    assert said.startswith('src/director/plan.h:1: director/plan.h may not include "director/director.h"')
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@
 #include "program/log.h"
 
 struct capture {
-	struct director *director;
+	struct capture_sources sources;
 	pthread_t thread;
 	int listener, stop; /* stop: eventfd, written by capture_close() */
 	struct sockaddr_un address;
@@ -75,7 +75,7 @@ static void begin(struct capture *capture, int fd, const struct ucred *client)
 {
 	struct session *session = malloc(sizeof(*session));
 
-	if (!session || !session_start(session, capture->director, fd)) {
+	if (!session || !session_start(session, &capture->sources, fd)) {
 		free(session);
 		close(fd);
 		return;
@@ -206,14 +206,14 @@ static void release(struct capture *capture)
 	free(capture);
 }
 
-struct capture *capture_open(struct director *director, const cpu_set_t *cpus)
+struct capture *capture_open(struct capture_sources sources, const cpu_set_t *cpus)
 {
 	struct capture *capture = calloc(1, sizeof(*capture));
 	int error;
 
 	if (!capture)
 		return NULL;
-	capture->director = director;
+	capture->sources = sources;
 	pthread_mutex_init(&capture->lock, NULL);
 	capture->listener = -1;
 	capture->stop = eventfd(0, EFD_CLOEXEC);

@@ -16,13 +16,21 @@
 #include "program/facts.h"
 
 struct capture;
-struct director;
+struct ports;
+struct reload;
+struct workers;
+
+/* What captures read; borrowed. All must exist until capture_close(). */
+struct capture_sources {
+	const struct ports *ports;
+	const struct workers *workers;
+	struct reload *reload;
+};
 
 /*
- * Starts the thread on the CPUs `cpus`, when the workers exist. *director must exist until capture_close(). NULL after
- * logging why; the director works without it.
+ * Starts the thread on the CPUs `cpus`, when the workers exist. NULL after logging why; the director works without it.
  */
-struct capture *capture_open(struct director *director, const cpu_set_t *cpus);
+struct capture *capture_open(struct capture_sources sources, const cpu_set_t *cpus);
 
 /* Ends the capture that runs, and the thread. Called while the workers run or end, but are not freed. NULL: does
  * nothing. */

@@ -15,6 +15,9 @@
 
 #include "common/clock.h"
 #include "common/text.h"
+#include "director/ports/ports.h"
+#include "director/reload/reload.h"
+#include "director/workers.h"
 #include "packet/capture_program.h"
 #include "worker/worker.h"
 
@@ -119,7 +122,7 @@ static bool find_table(struct session *session)
 	session->choice.slot = -1;
 	if (!*text)
 		return true;
-	live = reload_lock(&session->director->reload);
+	live = reload_lock(session->from->reload);
 	for (uint32_t i = 0; i < live->routes->set.count; i++) {
 		const struct table_set *set = &live->routes->set;
 
@@ -127,7 +130,7 @@ static bool find_table(struct session *session)
 			session->choice.slot = live->slot[i];
 		list_name(names, sizeof(names), &used, table_label(set, i, label));
 	}
-	reload_unlock(&session->director->reload);
+	reload_unlock(session->from->reload);
 	text_mend(names);
 	if (session->choice.slot < 0)
 		session_refuse(session->fd, "there is no table '%s'; the director has: %s", text, names);
@@ -150,10 +153,10 @@ static void free_taps(struct session *session)
 /* The memory is there before a worker uses it, so that a worker never waits for the kernel to find a page. */
 static bool create_taps(struct session *session)
 {
-	const struct director *director = session->director;
+	const struct capture_sources *from = session->from;
 
-	for (uint16_t i = 0; i < director->worker_count; i++) {
-		const struct worker *worker = director->workers[i];
+	for (uint16_t i = 0; i < from->workers->count; i++) {
+		const struct worker *worker = from->workers->list[i];
 		struct tap *tap = mmap(NULL, memory_size(session), PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
@@ -184,25 +187,25 @@ static bool flush(struct session *session, bool *gone)
 
 static void put_start(struct session *session)
 {
-	const struct director *director = session->director;
+	const struct capture_sources *from = session->from;
 	struct capture_start *start = (struct capture_start *)session->message;
 
 	*start = (struct capture_start){.type = CAPTURE_STARTED, .version = GLB_VERSION};
-	for (uint16_t i = 0; i < director->port_count && i < CAPTURE_MAX_PORTS; i++) {
+	for (uint16_t i = 0; i < from->ports->count && i < CAPTURE_MAX_PORTS; i++) {
 		struct capture_port *port = &start->ports[start->port_count++];
 
-		snprintf(port->name, sizeof(port->name), "%s", director->ports[i].name);
-		port->id = director->ports[i].id;
-		memcpy(port->mac, director->ports[i].mac.addr_bytes, sizeof(port->mac));
+		snprintf(port->name, sizeof(port->name), "%s", from->ports->list[i].name);
+		port->id = from->ports->list[i].id;
+		memcpy(port->mac, from->ports->list[i].mac.addr_bytes, sizeof(port->mac));
 	}
 	session->pending = sizeof(*start);
 }
 
-bool session_start(struct session *session, struct director *director, int fd)
+bool session_start(struct session *session, const struct capture_sources *from, int fd)
 {
 	bool gone = false;
 
-	*session = (struct session){.director = director, .fd = fd};
+	*session = (struct session){.from = from, .fd = fd};
 	if (!session_receive(fd, &session->request) || !find_table(session))
 		return false;
 	memcpy(session->program, session->request.program, sizeof(session->program));
@@ -217,7 +220,7 @@ bool session_start(struct session *session, struct director *director, int fd)
 	put_start(session);
 	flush(session, &gone);
 	session->ends_ms = clock_now_ms() + session->request.seconds * UINT64_C(1000);
-	worker_shared_tap(&director->shared, session->taps);
+	worker_shared_tap(from->reload->shared, session->taps);
 	return true;
 }
 
@@ -234,7 +237,7 @@ static void put_tables(struct session *session, uint64_t generation)
 	session->listed = session->listing == generation ? session->listed : 0;
 	session->listing = generation;
 	*head = (struct capture_tables){.type = CAPTURE_TABLES, .generation = generation};
-	live = reload_lock(&session->director->reload);
+	live = reload_lock(session->from->reload);
 	count = live->generation == generation ? live->routes->set.count : 0;
 	for (; session->listed < count && size + CAPTURE_TEXT <= sizeof(session->message); session->listed++) {
 		char buf[16], *label = (char *)session->message + size;
@@ -244,7 +247,7 @@ static void put_tables(struct session *session, uint64_t generation)
 		size += (uint32_t)strlen(label) + 1;
 		head->count++;
 	}
-	reload_unlock(&session->director->reload);
+	reload_unlock(session->from->reload);
 	session->pending = size;
 	if (session->listed < count)
 		return;
@@ -259,7 +262,7 @@ static struct tap *oldest(struct session *session, const struct capture_record *
 	uint32_t size;
 
 	*record = NULL;
-	for (uint16_t i = 0; i < session->director->worker_count; i++) {
+	for (uint16_t i = 0; i < session->from->workers->count; i++) {
 		const struct capture_record *next =
 			(const struct capture_record *)tap_ring_peek(&session->taps[i]->ring, &size);
 
@@ -317,7 +320,7 @@ static bool forward(struct session *session, bool *gone)
 	const struct capture_record *record;
 	struct tap *tap;
 
-	for (uint16_t i = 0; i < session->director->worker_count; i++)
+	for (uint16_t i = 0; i < session->from->workers->count; i++)
 		before[i] = read_counters(session->taps[i]);
 	session->tick_tsc = rte_rdtsc();
 	session->tick_ns = clock_read_ns(CLOCK_REALTIME);
@@ -325,7 +328,7 @@ static bool forward(struct session *session, bool *gone)
 		tap = oldest(session, &record);
 		if (!tap) {
 			/* The client has all packets that were counted before. */
-			memcpy(session->until, before, sizeof(before[0]) * session->director->worker_count);
+			memcpy(session->until, before, sizeof(before[0]) * session->from->workers->count);
 			return flush(session, gone);
 		}
 		while (!knows(session, record->generation)) {
@@ -375,7 +378,7 @@ struct capture_counters session_counters(const struct session *session)
 {
 	struct capture_counters sum = {0};
 
-	for (uint16_t i = 0; i < session->director->worker_count; i++) {
+	for (uint16_t i = 0; i < session->from->workers->count; i++) {
 		const struct capture_counters counters = read_counters(session->taps[i]);
 
 		add(&sum, &counters);
@@ -389,7 +392,7 @@ struct capture_counters session_result(const struct session *session)
 
 	if (session->sent < session->request.count)
 		return session_counters(session);
-	for (uint16_t i = 0; i < session->director->worker_count; i++)
+	for (uint16_t i = 0; i < session->from->workers->count; i++)
 		add(&sum, &session->until[i]);
 	return sum;
 }
@@ -417,7 +420,7 @@ static void say_end(struct session *session, enum capture_reason reason)
 
 void session_end(struct session *session, enum capture_reason reason)
 {
-	worker_shared_tap(&session->director->shared, NULL);
+	worker_shared_tap(session->from->reload->shared, NULL);
 	if (reason != CAPTURE_CLIENT_GONE)
 		say_end(session, reason);
 	close(session->fd);

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "director/director.h"
+#include "director/capture/capture.h"
+#include "director/plan.h"
 #include "worker/tap/tap.h"
 
 #define SESSION_ROUND_MS     10 /* how often the thread takes packets from the workers */
@@ -14,7 +15,7 @@
 enum { SESSION_RUNS = -1 }; /* beside enum capture_reason */
 
 struct session {
-	struct director *director;
+	const struct capture_sources *from;
 	int fd; /* of the client, non-blocking */
 	struct capture_request request;
 	struct bpf_insn program[CAPTURE_MAX_PROGRAM];
@@ -37,7 +38,7 @@ struct session {
  * Receives a request from `fd` and starts the capture. Returns true; or false after the client was told why not. In
  * this case, the caller closes fd.
  */
-bool session_start(struct session *session, struct director *director, int fd);
+bool session_start(struct session *session, const struct capture_sources *from, int fd);
 
 /* Tells a client why there is no capture for it. */
 void session_refuse(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));

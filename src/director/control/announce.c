@@ -19,7 +19,7 @@
 static const char *status(const struct director *director, char buf[STATUS_MAX])
 {
 	const struct live_table *live = director->shared.live;
-	const struct health_report *report = &director->health.report;
+	const struct health_report *report = &director->watch.health.report;
 	const struct health_reason *worst = report->count ? &report->reasons[0] : NULL;
 	char more[32] = "", reason[HEALTH_OBJECT_SIZE + HEALTH_TEXT_SIZE + 8] = "";
 
@@ -31,7 +31,7 @@ static const char *status(const struct director *director, char buf[STATUS_MAX])
 	if (report->count + report->omitted > 1)
 		snprintf(more, sizeof(more), " (and %u more)", report->count + report->omitted - 1);
 	snprintf(buf, STATUS_MAX, "%s%s%s; %" PRIu32 " table%s, generation %" PRIu64 ", digest %016" PRIx64,
-		health_state_name(director->health.state), reason, more, live->routes->set.count,
+		health_state_name(director->watch.health.state), reason, more, live->routes->set.count,
 		text_plural(live->routes->set.count), live->generation, live->routes->digest);
 	return buf;
 }
@@ -43,14 +43,15 @@ static void log_ready(const struct director *director)
 	char ports[640] = "", text[LINK_TEXT_MAX];
 	size_t size = 0;
 
-	for (uint16_t i = 0; i < director->port_count; i++) {
-		if (!port_is_used(&director->ports[i]) || size >= sizeof(ports))
+	for (uint16_t i = 0; i < director->ports.count; i++) {
+		if (!port_is_used(&director->ports.list[i]) || size >= sizeof(ports))
 			continue;
 		size += (size_t)snprintf(ports + size, sizeof(ports) - size, "%sport %u (%s) %s", size ? ", " : "",
-			director->ports[i].id, director->ports[i].name, link_text(&director->ports[i].link, text));
+			director->ports.list[i].id, director->ports.list[i].name,
+			link_text(&director->ports.list[i].link, text));
 	}
 	log_notice("ready: %s; %u worker lcore%s, ISA %s, %" PRIu32 " table%s, digest %016" PRIx64, ports,
-		director->worker_count, text_plural(director->worker_count), isa_name(director->isa.isa),
+		director->workers.count, text_plural(director->workers.count), isa_name(director->isa.isa),
 		live->routes->set.count, text_plural(live->routes->set.count), live->routes->digest);
 }
 
@@ -72,7 +73,7 @@ void announce_health(struct announced *announced, struct director *director, boo
 
 	if (announced->reloading || announced->stopping)
 		return; /* announce_reloaded() follows, or nothing */
-	if (director->health.state == HEALTH_STARTING) {
+	if (director->watch.health.state == HEALTH_STARTING) {
 		service_starting(START_EXTENSION_US, status(director, text));
 		return;
 	}

@@ -14,16 +14,16 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "director/ports/port_macs.h"
 #include "director/bifurcation.h"
 #include "director/control/announce.h"
 #include "director/control/live_next_hops.h"
-#include "director/control/reload_guard.h"
-#include "director/control/reload_next_hops.h"
-#include "director/exception.h"
 #include "director/health/health_watch.h"
 #include "director/nexthop/nexthop.h"
+#include "director/ports/exception.h"
+#include "director/ports/port_macs.h"
 #include "director/ports/port_recovery.h"
+#include "director/reload/reload_guard.h"
+#include "director/reload/reload_next_hops.h"
 #include "director/thread.h"
 #include "director/workers.h"
 #include "program/log.h"
@@ -135,9 +135,9 @@ static void collect_underlay(struct director *director)
 	char text[UNDERLAY_REPORT_TEXT];
 	struct underlay_note note;
 
-	for (uint16_t i = 0; i < director->worker_count; i++)
+	for (uint16_t i = 0; i < director->workers.count; i++)
 		for (unsigned n = 0;
-			n < UNDERLAY_NOTES && underlay_notes_take(&director->workers[i]->underlay_notes, &note); n++)
+			n < UNDERLAY_NOTES && underlay_notes_take(&director->workers.list[i]->underlay_notes, &note); n++)
 			underlay_report_add(&director->underlay, &note, clock_now_ms());
 	if (underlay_report_tick(&director->underlay, director->conf.steering.outbound_mtu, clock_now_ms(), text))
 		log_warning("%s", text);
@@ -145,7 +145,7 @@ static void collect_underlay(struct director *director)
 
 static void evaluate(struct control *control)
 {
-	announce_health(&control->announced, control->director, health_watch_evaluate(control->director));
+	announce_health(&control->announced, control->director, health_watch_evaluate(&control->director->watch));
 }
 
 static void take_tick(struct control *control)
@@ -155,11 +155,11 @@ static void take_tick(struct control *control)
 	if (read(control->timer, &count, sizeof(count)) < 0)
 		return;
 	reload_next_hops_collect(&control->director->reload);
-	exception_follow(control->director);
-	port_macs_follow(control->director);
+	exception_follow(&control->director->ports);
+	port_macs_follow(&control->director->ports);
 	collect_underlay(control->director);
 	reload_guard_sample(&control->director->reload, RELOAD_GUARD_BACKENDS);
-	if (health_watch_tick(control->director) && control->watchdog_us)
+	if (health_watch_tick(&control->director->watch) && control->watchdog_us)
 		service_alive();
 	evaluate(control);
 }
@@ -255,13 +255,13 @@ static void stop(struct control *control, const char *signal)
 	unsigned delay_ms = director->conf.stop_delay_ms;
 	struct itimerspec setting = {.it_value = clock_timespec(delay_ms * UINT64_C(1000))};
 
-	if (director->health.state == HEALTH_STOPPING || !delay_ms) {
+	if (director->watch.health.state == HEALTH_STOPPING || !delay_ms) {
 		log_notice("signal %s: stopping", signal);
 		delay_ms = 0;
 	} else {
 		log_notice("signal %s: stopping in %u ms; another signal stops at once", signal, delay_ms);
 	}
-	health_stop(&director->health, (uint64_t)time(NULL));
+	health_stop(&director->watch.health, (uint64_t)time(NULL));
 	announce_stop(&control->announced, delay_ms);
 	if (!delay_ms || timerfd_settime(control->stop_timer, 0, &setting, NULL))
 		stop_now(control);
@@ -319,13 +319,13 @@ bool control_reload(struct control *control, bool force, unsigned timeout_ms, st
  * many events. */
 static void evaluate_soon(struct control *control)
 {
-	if (clock_now_ms() - control->director->health.evaluated_ms >= EVENT_INTERVAL_MS)
+	if (clock_now_ms() - control->director->watch.health.evaluated_ms >= EVENT_INTERVAL_MS)
 		evaluate(control);
 }
 
 static void recover_ports(struct control *control)
 {
-	enum port_recovery_found found = port_recovery_step(control->director);
+	enum port_recovery_found found = port_recovery_step(&control->director->ports);
 
 	if (found == PORT_RECOVERY_DONE)
 		evaluate(control);
@@ -338,7 +338,7 @@ static void follow_file(struct control *control)
 {
 	const struct reload *state = &control->director->reload;
 
-	if (control->director->health.state != HEALTH_STARTING || !reload_is_due(state))
+	if (control->director->watch.health.state != HEALTH_STARTING || !reload_is_due(state))
 		return;
 	log_notice("forwarding table %s has changed while the director is starting", state->path);
 	reload(control, false);
@@ -369,7 +369,7 @@ static void *control_run(void *argument)
 			take_timer(control);
 		else if (event.data.fd == control->stop_timer)
 			stop_now(control);
-		else if (event.data.fd != port_recovery_descriptor(control->director) &&
+		else if (event.data.fd != port_recovery_descriptor(&control->director->ports) &&
 			 nexthop_step(control->director->nexthop))
 			evaluate_soon(control);
 		recover_ports(control);
@@ -424,12 +424,12 @@ static int open_all(struct control *control)
 	control->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	control->tick_us = tick_of(control->watchdog_us);
 	control->timer = open_timer(control->tick_us);
-	director->health.stale_ms = STALE_TICKS * control->tick_us / 1000;
+	director->watch.health.stale_ms = STALE_TICKS * control->tick_us / 1000;
 	control->stop_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	error = requests_open(&control->requests);
 	if (error)
 		return error;
-	return watch(control, port_recovery_descriptor(director)) && watch(control, control->signals) &&
+	return watch(control, port_recovery_descriptor(&director->ports)) && watch(control, control->signals) &&
 			       watch(control, control->requests.fd) && watch(control, control->timer) &&
 			       watch(control, control->stop_timer)
 		       ? 0
@@ -446,7 +446,7 @@ struct control *control_start(struct director *director, const cpu_set_t *cpus)
 		return NULL;
 	}
 	control->director = director;
-	health_watch_begin(director);
+	health_watch_begin(&director->watch);
 	error = open_all(control);
 	if (!error)
 		error = -live_next_hops_open(director);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "director/control/reload_next_hops.h"
 #include "director/nexthop/nexthop.h"
+#include "director/reload/reload_next_hops.h"
 #include "program/log.h"
 
 _Static_assert(
@@ -38,7 +38,7 @@ static void publish(void *context)
 			reload_next_hops_publish(reload, port, next_hops);
 		else
 			log_limited(LOG_LEVEL_ERROR, "next hops: out of memory: port %u keeps those that it has",
-				director->ports[port].id);
+				director->ports.list[port].id);
 	}
 }
 
@@ -46,10 +46,10 @@ static bool check_port_count(const struct director *director)
 {
 	uint16_t interfaces = director->conf.port_interface_count;
 
-	if (!interfaces || interfaces == director->port_count)
+	if (!interfaces || interfaces == director->ports.count)
 		return true;
 	log_error("port_interfaces: it names %u interface%s, but DPDK has %u port%s: name one for each port, in the order of the ports",
-		interfaces, text_plural(interfaces), director->port_count, text_plural(director->port_count));
+		interfaces, text_plural(interfaces), director->ports.count, text_plural(director->ports.count));
 	return false;
 }
 
@@ -74,7 +74,7 @@ int live_next_hops_open(struct director *director)
 
 	reload->next_hops = make;
 	reload->next_hops_context = director;
-	reload->port_count = director->port_count;
+	reload->port_count = director->ports.count;
 	if (director->conf.gateway_auto) {
 		director->nexthop = open_resolver(director);
 		if (!director->nexthop)

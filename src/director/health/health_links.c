@@ -5,7 +5,6 @@
 #include <net/if.h>
 
 #include "common/clock.h"
-#include "director/director.h"
 #include "director/health/health_watch.h"
 #include "director/ports/port_recovery.h"
 #include "program/log.h"
@@ -36,42 +35,42 @@ static bool same_link(const struct link *one, const struct link *other)
 }
 
 /* Logs a link that has changed, at most once in LINK_LOG_MS: a link may flap. */
-static void log_link(struct health_memory *memory, const struct port *port, uint16_t i)
+static void log_link(struct health_watch *watch, const struct port *port, uint16_t i)
 {
 	const struct link *link = &port->link;
 	uint64_t now = clock_now_ms();
 	char text[LINK_TEXT_MAX];
 
-	if (!memory->link_changes[i] || now - memory->link_logged_ms[i] < LINK_LOG_MS)
+	if (!watch->link_changes[i] || now - watch->link_logged_ms[i] < LINK_LOG_MS)
 		return;
-	if (memory->link_changes[i] > 1)
+	if (watch->link_changes[i] > 1)
 		log_warning("port %u (%s): the link is %s, after %u changes", port->id, port->name,
-			link_text(link, text), memory->link_changes[i]);
+			link_text(link, text), watch->link_changes[i]);
 	else
 		log_line(link->up ? LOG_LEVEL_NOTICE : LOG_LEVEL_WARNING, "port %u (%s): the link is %s", port->id,
 			port->name, link_text(link, text));
-	memory->link_logged_ms[i] = now;
-	memory->link_changes[i] = 0;
+	watch->link_logged_ms[i] = now;
+	watch->link_changes[i] = 0;
 }
 
 /* A reset takes the link of a port down, too, but the port does not run then. */
-static void follow_link(struct director *director, uint16_t i, bool up)
+static void follow_link(struct health_watch *watch, uint16_t i, bool up)
 {
-	bool *lost = &director->memory.link_lost[i];
+	bool *lost = &watch->link_lost[i];
 	bool back = up && *lost;
 
 	*lost = !up;
 	if (back)
-		port_recovery_link_is_back(director, i);
+		port_recovery_link_is_back(watch->ports, i);
 }
 
 /* Reads all links, and logs those that have changed. Returns how many ports with receive queues are up. */
-static unsigned read_links(struct director *director)
+static unsigned read_links(struct health_watch *watch)
 {
 	unsigned up = 0;
 
-	for (uint16_t i = 0; i < director->port_count; i++) {
-		struct port *port = &director->ports[i];
+	for (uint16_t i = 0; i < watch->ports->count; i++) {
+		struct port *port = &watch->ports->list[i];
 		struct link last = port->link, link = {0};
 		bool runs = port_is_used(port) && port_is_running(port);
 
@@ -79,11 +78,11 @@ static unsigned read_links(struct director *director)
 		 * attached */
 		if (runs)
 			link = last.missing ? last : link_ask(port);
-		director->memory.link_changes[i] += !same_link(&link, &last);
+		watch->link_changes[i] += !same_link(&link, &last);
 		link_store(port, link);
-		log_link(&director->memory, port, i);
+		log_link(watch, port, i);
 		if (runs)
-			follow_link(director, i, link.up);
+			follow_link(watch, i, link.up);
 		up += link.up && port->rx_queues;
 	}
 	return up;
@@ -108,36 +107,36 @@ static void add_state(const struct port *port, enum health_severity severity, st
 						       : "it is set up again after a reset");
 }
 
-static void add_exception_interfaces(const struct director *director, struct health_report *report)
+static void add_exception_interfaces(const struct health_watch *watch, struct health_report *report)
 {
 	char object[HEALTH_OBJECT_SIZE];
 
-	for (uint16_t i = 0; i < director->exception_count; i++) {
+	for (uint16_t i = 0; i < watch->ports->exception_count; i++) {
 		struct link link = {.up = true};
 
-		if (director->exceptions[i].rx_queues)
-			link = link_ask(&director->exceptions[i]);
-		snprintf(object, sizeof(object), "glb%u", director->ports[i].id);
+		if (watch->ports->exceptions[i].rx_queues)
+			link = link_ask(&watch->ports->exceptions[i]);
+		snprintf(object, sizeof(object), "glb%u", watch->ports->list[i].id);
 		if (link.missing)
 			health_add(report, HEALTH_EXCEPTION_DOWN, HEALTH_DEGRADES, object,
-				"the interface was removed, so the kernel gets no packets: restart the director, which makes it again");
+				"the interface was removed, so the kernel gets no packets: restart the watch, which makes it again");
 		else if (!link.up)
 			health_add(report, HEALTH_EXCEPTION_DOWN, HEALTH_DEGRADES, object,
 				"the interface is down, so the kernel gets no packets: ip link set %s up", object);
 	}
 }
 
-void health_links(struct director *director, struct health_report *report)
+void health_links(struct health_watch *watch, struct health_report *report)
 {
-	unsigned up = read_links(director);
+	unsigned up = read_links(watch);
 	/* A port that passes no packets has this severity. Withdrawing the VIPs helps only if no other port
 	 * receives. */
 	enum health_severity severity = up ? HEALTH_DEGRADES : HEALTH_FAILS;
-	uint16_t wanted = director->conf.steering.outbound_mtu, mtu;
+	uint16_t wanted = watch->conf->steering.outbound_mtu, mtu;
 	char object[HEALTH_OBJECT_SIZE], interface[OF_INTERFACE_SIZE];
 
-	for (uint16_t i = 0; i < director->port_count; i++) {
-		const struct port *port = &director->ports[i];
+	for (uint16_t i = 0; i < watch->ports->count; i++) {
+		const struct port *port = &watch->ports->list[i];
 
 		if (!port_is_used(port))
 			continue;
@@ -156,5 +155,5 @@ void health_links(struct director *director, struct health_report *report)
 				mtu, wanted, of_interface(port, interface));
 		}
 	}
-	add_exception_interfaces(director, report);
+	add_exception_interfaces(watch, report);
 }

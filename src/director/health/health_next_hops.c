@@ -2,27 +2,26 @@
 /* Health: the next hops of the backends that packets go to. */
 #include <stdio.h>
 
-#include "director/director.h"
 #include "director/health/health_watch.h"
 #include "director/nexthop/nexthop.h"
 
-static const char *object_of(const struct director *director, uint32_t set, char buf[HEALTH_OBJECT_SIZE])
+static const char *object_of(const struct health_watch *watch, uint32_t set, char buf[HEALTH_OBJECT_SIZE])
 {
-	if (!director->conf.port_interface_count)
+	if (!watch->conf->port_interface_count)
 		return "next hops";
-	snprintf(buf, HEALTH_OBJECT_SIZE, "next hops of port %u (%.30s)", director->ports[set].id,
-		director->conf.port_interfaces[set]);
+	snprintf(buf, HEALTH_OBJECT_SIZE, "next hops of port %u (%.30s)", watch->ports->list[set].id,
+		watch->conf->port_interfaces[set]);
 	return buf;
 }
 
-static void add_set(struct director *director, struct health_report *report, uint32_t set,
+static void add_set(struct health_watch *watch, struct health_report *report, uint32_t set,
 	const struct nexthop_summary *summary, bool all_fail)
 {
 	char buf[HEALTH_OBJECT_SIZE];
-	const char *object = object_of(director, set, buf);
+	const char *object = object_of(watch, set, buf);
 	struct nexthop_orphan orphan;
 
-	if (summary->backends_without && nexthop_list_orphans(director->nexthop, set, 0, &orphan, 1)) {
+	if (summary->backends_without && nexthop_list_orphans(*watch->nexthop, set, 0, &orphan, 1)) {
 		health_add(report, HEALTH_NO_NEXT_HOP, all_fail ? HEALTH_FAILS : HEALTH_DEGRADES, object,
 			"%u of %u backends have no next hop, so packets to them are dropped; %s: %s; check ip route and ip neigh, and see glb-director-cli next-hops",
 			summary->backends_without, summary->backends, orphan.address, orphan.why);
@@ -33,18 +32,18 @@ static void add_set(struct director *director, struct health_report *report, uin
 	}
 }
 
-void health_next_hops(struct director *director, struct health_report *report)
+void health_next_hops(struct health_watch *watch, struct health_report *report)
 {
-	uint32_t count = director->conf.port_interface_count ? director->conf.port_interface_count : 1;
+	uint32_t count = watch->conf->port_interface_count ? watch->conf->port_interface_count : 1;
 	struct nexthop_summary summaries[NEXTHOP_MAX_PORTS];
 	bool all_fail = true;
 
-	if (!director->nexthop)
+	if (!*watch->nexthop)
 		return;
 	for (uint32_t i = 0; i < count; i++) {
-		summaries[i] = nexthop_summary(director->nexthop, i);
+		summaries[i] = nexthop_summary(*watch->nexthop, i);
 		all_fail &= summaries[i].backends_without == summaries[i].backends;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		add_set(director, report, i, &summaries[i], all_fail);
+		add_set(watch, report, i, &summaries[i], all_fail);
 }

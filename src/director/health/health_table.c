@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Health: the forwarding table and its last reload. */
-#include "director/director.h"
 #include "director/health/health_watch.h"
 
 static void add_backends(const struct table_set *set, struct health_report *report)
@@ -22,9 +21,9 @@ static void add_backends(const struct table_set *set, struct health_report *repo
 	}
 }
 
-void health_table(struct director *director, struct health_report *report)
+void health_table(struct health_watch *watch, struct health_report *report)
 {
-	struct reload *reload = &director->reload;
+	struct reload *reload = watch->reload;
 
 	add_backends(&reload_lock(reload)->routes->set, report);
 	if (reload->last_error[0])

@@ -2,9 +2,7 @@
 /* Health: packets lost between the director and its ports, within the last HEALTH_WINDOW_TICKS ticks. */
 #include <inttypes.h>
 
-#include "director/director.h"
 #include "director/health/health_watch.h"
-#include "director/workers.h"
 
 /* Losses below this percentage are left to the counters. */
 #define DEGRADED_PERCENT 1
@@ -15,29 +13,28 @@
  * Adds up what the ports have lost. A port's own counters start again at 0 when it is reset, and cannot be read
  * meanwhile.
  */
-static uint64_t lost_in_ports(struct director *director)
+static uint64_t lost_in_ports(struct health_watch *watch)
 {
-	struct health_memory *memory = &director->memory;
 
-	for (uint16_t i = 0; i < director->port_count; i++) {
-		uint64_t lost, seen = memory->lost_by_port[i];
+	for (uint16_t i = 0; i < watch->ports->count; i++) {
+		uint64_t lost, seen = watch->lost_by_port[i];
 		struct rte_eth_stats stats;
 
-		if (!port_is_used(&director->ports[i]) || !port_is_running(&director->ports[i]) ||
-			rte_eth_stats_get(director->ports[i].id, &stats))
+		if (!port_is_used(&watch->ports->list[i]) || !port_is_running(&watch->ports->list[i]) ||
+			rte_eth_stats_get(watch->ports->list[i].id, &stats))
 			continue;
 		lost = stats.imissed + stats.rx_nombuf;
-		memory->lost_in_ports += lost >= seen ? lost - seen : lost;
-		memory->lost_by_port[i] = lost;
+		watch->lost_in_ports += lost >= seen ? lost - seen : lost;
+		watch->lost_by_port[i] = lost;
 	}
-	return memory->lost_in_ports;
+	return watch->lost_in_ports;
 }
 
-static struct health_counts count_now(struct director *director)
+static struct health_counts count_now(struct health_watch *watch)
 {
 	struct counters sum;
 
-	workers_sum(director, &sum);
+	workers_sum(watch->workers, &sum);
 	return (struct health_counts){
 		.received = sum.received,
 		.tx_packets = sum.tx_packets,
@@ -46,15 +43,13 @@ static struct health_counts count_now(struct director *director)
 		/* Anybody can flood the classes ICMP and other. Their limits then work as they should. */
 		.exceptions_failed = sum.verdicts[VERDICT_DROP_EXCEPTION_FULL] + sum.exception_limited_neighbour +
 				     sum.exception_limited_link + sum.exception_limited_routing,
-		.rx_failed = lost_in_ports(director) + sum.verdicts[VERDICT_DROP_NO_BUFFER],
+		.rx_failed = lost_in_ports(watch) + sum.verdicts[VERDICT_DROP_NO_BUFFER],
 	};
 }
 
-void health_traffic_sample(struct director *director)
+void health_traffic_sample(struct health_watch *watch)
 {
-	struct health_memory *memory = &director->memory;
-
-	memory->window[memory->ticks++ % HEALTH_WINDOW_TICKS] = count_now(director);
+	watch->window[watch->ticks++ % HEALTH_WINDOW_TICKS] = count_now(watch);
 }
 
 /*
@@ -73,15 +68,14 @@ static void add_loss(struct health_report *report, enum health_cause cause, cons
 			HEALTH_WINDOW_TICKS, remedy);
 }
 
-void health_traffic(struct director *director, struct health_report *report)
+void health_traffic(struct health_watch *watch, struct health_report *report)
 {
-	const struct health_memory *memory = &director->memory;
 	struct health_counts now, then;
 
-	if (memory->ticks < 2)
+	if (watch->ticks < 2)
 		return;
-	now = memory->window[(memory->ticks - 1) % HEALTH_WINDOW_TICKS];
-	then = memory->window[memory->ticks < HEALTH_WINDOW_TICKS ? 0 : memory->ticks % HEALTH_WINDOW_TICKS];
+	now = watch->window[(watch->ticks - 1) % HEALTH_WINDOW_TICKS];
+	then = watch->window[watch->ticks < HEALTH_WINDOW_TICKS ? 0 : watch->ticks % HEALTH_WINDOW_TICKS];
 	add_loss(report, HEALTH_TRANSMIT_FAILS, "transmit queues", now.tx_failed - then.tx_failed,
 		now.tx_packets - then.tx_packets, "the ports did not accept",
 		"see drop_tx_full and the ports' links; the network card or the switch may be overloaded");

@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include "common/clock.h"
-#include "director/director.h"
 #include "program/log.h"
 
 static health_source *const sources[] = {
@@ -16,11 +15,11 @@ static health_source *const sources[] = {
 	health_underlay,
 };
 
-void health_watch_begin(struct director *director)
+void health_watch_begin(struct health_watch *watch)
 {
-	health_open(&director->health, (uint64_t)time(NULL));
-	for (uint16_t i = 0; i < director->port_count; i++) {
-		struct port *port = &director->ports[i];
+	health_open(&watch->health, (uint64_t)time(NULL));
+	for (uint16_t i = 0; i < watch->ports->count; i++) {
+		struct port *port = &watch->ports->list[i];
 
 		if (!port_is_used(port))
 			continue;
@@ -28,13 +27,13 @@ void health_watch_begin(struct director *director)
 		if (!port->link.up) /* the log would not say otherwise why the director is not ready */
 			log_notice("port %u (%s): the link is down", port->id, port->name);
 	}
-	health_traffic_sample(director); /* so that packets lost before the first tick are a reason, too */
+	health_traffic_sample(watch); /* so that packets lost before the first tick are a reason, too */
 }
 
-bool health_watch_tick(struct director *director)
+bool health_watch_tick(struct health_watch *watch)
 {
-	health_traffic_sample(director);
-	return health_workers_sample(director);
+	health_traffic_sample(watch);
+	return health_workers_sample(watch);
 }
 
 static void log_change(enum health_state before, const struct health *health)
@@ -49,15 +48,15 @@ static void log_change(enum health_state before, const struct health *health)
 			report->reasons[i].object, report->reasons[i].text);
 }
 
-bool health_watch_evaluate(struct director *director)
+bool health_watch_evaluate(struct health_watch *watch)
 {
 	struct health_report report = {0};
-	enum health_state before = director->health.state;
+	enum health_state before = watch->health.state;
 	bool changed;
 
 	for (unsigned i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
-		sources[i](director, &report);
-	changed = health_update(&director->health, &report, (uint64_t)time(NULL), clock_now_ms());
-	log_change(before, &director->health);
+		sources[i](watch, &report);
+	changed = health_update(&watch->health, &report, (uint64_t)time(NULL), clock_now_ms());
+	log_change(before, &watch->health);
 	return changed;
 }

@@ -9,13 +9,17 @@
 #pragma once
 
 #include "director/health/health.h"
-#include "director/plan.h"
+#include "director/health/underlay_report.h"
+#include "director/ports/ports.h"
+#include "director/reload/reload.h"
+#include "director/workers.h"
 
 #define HEALTH_WINDOW_TICKS 10 /* what is counted over time is compared with the count of so many ticks ago */
 
-struct director;
+struct nexthop;
+struct health_watch;
 
-typedef void health_source(struct director *director, struct health_report *report);
+typedef void health_source(struct health_watch *watch, struct health_report *report);
 
 health_source health_links, health_workers, health_next_hops, health_table, health_traffic, health_underlay;
 
@@ -24,8 +28,19 @@ struct health_counts {
 	uint64_t received, tx_packets, tx_failed, exceptions, exceptions_failed, rx_failed;
 };
 
-/* The health sources remember this between ticks. */
-struct health_memory {
+struct health_watch {
+	/* Where it looks; borrowed */
+	const struct conf *conf;
+	struct ports *ports;
+	const struct workers *workers;
+	struct nexthop *const *nexthop; /* *nexthop is NULL: the MAC is configured */
+	struct reload *reload;
+	struct underlay_report *underlay;
+
+	/* What it has found */
+	struct health health;
+
+	/* The health sources remember this between ticks. */
 	uint64_t link_logged_ms[PLAN_MAX_PORTS]; /* when the last message about each link was, in clock_now_ms() */
 	unsigned link_changes[PLAN_MAX_PORTS]; /* since then */
 	bool link_lost[PLAN_MAX_PORTS]; /* the link was down at the last evaluation, while the port was running */
@@ -38,16 +53,16 @@ struct health_memory {
 };
 
 /* Reads the links for the first time, without logging them. Called before the control thread runs. */
-void health_watch_begin(struct director *director);
+void health_watch_begin(struct health_watch *watch);
 
 /* Takes the samples of a tick. Returns whether all workers make progress. */
-bool health_watch_tick(struct director *director);
+bool health_watch_tick(struct health_watch *watch);
 
-/* Asks all sources, updates director->health and logs each change of state. Returns what health_update() returns. */
-bool health_watch_evaluate(struct director *director);
+/* Asks all sources, updates watch->health and logs each change of state. Returns what health_update() returns. */
+bool health_watch_evaluate(struct health_watch *watch);
 
 /* For health_traffic.c. */
-void health_traffic_sample(struct director *director);
+void health_traffic_sample(struct health_watch *watch);
 
 /* For health_workers.c. Returns whether all workers make progress. */
-bool health_workers_sample(struct director *director);
+bool health_workers_sample(struct health_watch *watch);

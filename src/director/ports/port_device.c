@@ -42,22 +42,22 @@ void port_device_note(struct port *port)
 	read_kernel_driver(port, port->kernel_driver);
 }
 
-static bool is_used(const struct director *director, const struct rte_device *device)
+static bool is_used(const struct ports *ports, const struct rte_device *device)
 {
-	for (uint16_t i = 0; i < director->port_count; i++)
-		if (director->ports[i].info.device == device)
+	for (uint16_t i = 0; i < ports->count; i++)
+		if (ports->list[i].info.device == device)
 			return true;
 	return false;
 }
 
-void port_device_release(struct director *director, struct port *port)
+void port_device_release(struct ports *ports, struct port *port)
 {
 	struct rte_device *device = port->info.device;
 	int error;
 
 	port_close(port);
 	port->info.device = NULL;
-	if (is_used(director, device))
+	if (is_used(ports, device))
 		return;
 	error = rte_dev_remove(device);
 	if (error)

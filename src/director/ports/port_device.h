@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "director/director.h"
+#include "director/ports/ports.h"
 
 /* Notes in *port how port_device_attach() finds the device again. port->info is filled. Main thread. */
 void port_device_note(struct port *port);
@@ -16,7 +16,7 @@ void port_device_note(struct port *port);
  * Stops and closes the port, and gives its device back to the bus when no other port uses the device. No worker uses
  * the port any more.
  */
-void port_device_release(struct director *director, struct port *port);
+void port_device_release(struct ports *ports, struct port *port);
 
 /* Returns whether the device that was released is there again, and bound to the driver of the kernel that it had. Any
  * thread. */

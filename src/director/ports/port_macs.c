@@ -107,12 +107,11 @@ static void follow(struct port *port, const struct port *exception)
 			port->id, port->id, format(&mac).text, strerror(-error), port->id, format(&mac).text);
 }
 
-void port_macs_follow(struct director *director)
+void port_macs_follow(struct ports *ports)
 {
-	for (uint16_t i = 0; i < director->port_count; i++)
-		if (port_is_used(&director->ports[i]) && port_is_running(&director->ports[i]))
-			follow(&director->ports[i],
-				i < director->exception_count && port_is_used(&director->exceptions[i])
-					? &director->exceptions[i]
-					: NULL);
+	for (uint16_t i = 0; i < ports->count; i++)
+		if (port_is_used(&ports->list[i]) && port_is_running(&ports->list[i]))
+			follow(&ports->list[i], i < ports->exception_count && port_is_used(&ports->exceptions[i])
+							? &ports->exceptions[i]
+							: NULL);
 }

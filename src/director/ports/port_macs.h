@@ -2,7 +2,7 @@
 /* The MACs of ports: filters for further ones, and changes while the director runs. */
 #pragma once
 
-#include "director/director.h"
+#include "director/ports/ports.h"
 
 /*
  * Adds the MACs of accept_macs to the filter of a port that is set up, except MACs of kernel interfaces. Logs a warning
@@ -15,4 +15,4 @@ void port_macs_filter(const struct port *port, const struct admission *admission
  * then take frames to the new MAC and send from it, and the interface of the exception path gets it, too. Control
  * thread, once a second.
  */
-void port_macs_follow(struct director *director);
+void port_macs_follow(struct ports *ports);

@@ -7,13 +7,14 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "director/ports/port_macs.h"
-#include "director/director.h"
-#include "director/exception.h"
+#include "director/ports/exception.h"
 #include "director/ports/port_device.h"
 #include "director/ports/port_interrupts.h"
+#include "director/ports/port_macs.h"
 #include "director/ports/port_watch.h"
+#include "director/ports/ports.h"
 #include "program/log.h"
+#include "worker/worker_shared.h"
 
 /*
  * After a reset or an attempt to attach a device that failed, doubled each time; from the removal of a device to the
@@ -39,13 +40,13 @@
  */
 #define LINK_SOON_MS 10000
 
-int port_recovery_open(struct director *director)
+int port_recovery_open(struct ports *ports)
 {
 	int error;
 
-	pthread_mutex_init(&director->ports_lock, NULL);
-	director->port_wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (director->port_wake >= 0)
+	pthread_mutex_init(&ports->lock, NULL);
+	ports->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (ports->wake >= 0)
 		return 0;
 	error = errno;
 	log_error("ports: no file descriptor for their events: %s", strerror(error));
@@ -53,9 +54,9 @@ int port_recovery_open(struct director *director)
 }
 
 /* Waits for the thread at the end of the director. It finishes the port on which it works. */
-static void join(struct director *director)
+static void join(struct ports *ports)
 {
-	struct port_recovery *recovery = &director->port_recovery;
+	struct port_recovery *recovery = &ports->recovery;
 	struct port_watch watch;
 
 	if (!recovery->runs)
@@ -66,30 +67,30 @@ static void join(struct director *director)
 	recovery->runs = false;
 }
 
-void port_recovery_close(struct director *director)
+void port_recovery_close(struct ports *ports)
 {
-	join(director);
-	for (uint16_t i = 0; i < director->port_count; i++)
-		port_events_close(&director->port_events[i]);
-	if (director->port_wake >= 0)
-		close(director->port_wake);
-	director->port_wake = -1;
+	join(ports);
+	for (uint16_t i = 0; i < ports->count; i++)
+		port_events_close(&ports->events[i]);
+	if (ports->wake >= 0)
+		close(ports->wake);
+	ports->wake = -1;
 }
 
-int port_recovery_descriptor(const struct director *director)
+int port_recovery_descriptor(const struct ports *ports)
 {
-	return director->port_wake;
+	return ports->wake;
 }
 
 /*
  * Telemetry reads the device while it holds the lock and the state is PORT_RUNNING, so nobody reads it after this
  * call.
  */
-static void set_state(struct director *director, struct port *port, enum port_state state)
+static void set_state(struct ports *ports, struct port *port, enum port_state state)
 {
-	pthread_mutex_lock(&director->ports_lock);
+	pthread_mutex_lock(&ports->lock);
 	__atomic_store_n(&port->state, state, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&director->ports_lock);
+	pthread_mutex_unlock(&ports->lock);
 }
 
 static bool has(uint32_t events, enum port_event event)
@@ -113,9 +114,9 @@ static enum port_state next_state(enum port_state state, uint32_t events)
 	return has(events, PORT_EVENT_RECOVERING) ? PORT_RECOVERING : state;
 }
 
-void port_recovery_link_is_back(struct director *director, uint16_t index)
+void port_recovery_link_is_back(struct ports *ports, uint16_t index)
 {
-	struct port *port = &director->ports[index];
+	struct port *port = &ports->list[index];
 	uint64_t now = clock_now_ms();
 	bool soon = port->settle_ms && now - port->reset_ms < LINK_SOON_MS;
 
@@ -135,10 +136,10 @@ static bool is_reset_due(const struct port *port, enum port_state state)
 }
 
 /* Returns whether workers must stop using the port now. */
-static bool must_park(const struct director *director, const struct port *port)
+static bool must_park(const struct ports *ports, const struct port *port)
 {
 	return (port->state == PORT_REMOVING || port->state == PORT_RESETTING) &&
-	       !worker_shared_is_parked(&director->shared, port->id);
+	       !worker_shared_is_parked(ports->shared, port->id);
 }
 
 /* Returns whether the port is to be closed, reset or attached now. */
@@ -165,40 +166,40 @@ static void log_events(const struct port *port, uint32_t events, bool change)
 				"port %u (%s): %s", port->id, port->name, port_event_text(event));
 }
 
-static void take_events(struct director *director, uint16_t index)
+static void take_events(struct ports *ports, uint16_t index)
 {
-	struct port *port = &director->ports[index];
-	uint32_t events = port_events_take(&director->port_events[index]);
+	struct port *port = &ports->list[index];
+	uint32_t events = port_events_take(&ports->events[index]);
 	enum port_state state = next_state(port->state, events);
 
 	if (is_reset_due(port, state))
 		state = PORT_RESETTING;
 	log_events(port, events, state != port->state);
 	if (state != port->state)
-		set_state(director, port, state);
+		set_state(ports, port, state);
 }
 
 /* Sets up a port that its driver has just reset or made, as it was before. */
-static int set_up_again(struct director *director, struct port *port)
+static int set_up_again(struct ports *ports, struct port *port)
 {
 	int error;
 
 	/* A card that did not answer the last time may have seemed to have none. */
-	port->rx_interrupts = port_interrupts_wanted(port, &director->conf);
-	error = port_setup(port, &director->conf, 0, 0);
+	port->rx_interrupts = port_interrupts_wanted(port, ports->conf);
+	error = port_setup(port, ports->conf, 0, 0);
 	if (!error)
-		error = port_start(port, &director->conf);
+		error = port_start(port, ports->conf);
 	if (!error)
-		port_macs_filter(port, &director->conf.steering.admission);
+		port_macs_filter(port, &ports->conf->steering.admission);
 	if (!error)
-		exception_restore(director, port);
+		exception_restore(ports, port);
 	return error;
 }
 
-static void use_again(struct director *director, struct port *port)
+static void use_again(struct ports *ports, struct port *port)
 {
-	worker_shared_park(&director->shared, port->id, false);
-	set_state(director, port, PORT_RUNNING);
+	worker_shared_park(ports->shared, port->id, false);
+	set_state(ports, port, PORT_RUNNING);
 }
 
 /* A driver may ask for resets without end. Then the director must not do anything else, nor fill the log. */
@@ -229,7 +230,7 @@ static unsigned retry_later(struct port *port)
 	return port->wait_ms / 1000;
 }
 
-static void reset(struct director *director, struct port *port)
+static void reset(struct ports *ports, struct port *port)
 {
 	int error = reset_device(port);
 
@@ -237,7 +238,7 @@ static void reset(struct director *director, struct port *port)
 	if (error)
 		log_error("port %u (%s): cannot be reset: %s", port->id, port->name, strerror(-error));
 	else
-		error = set_up_again(director, port);
+		error = set_up_again(ports, port);
 	__atomic_store_n(&port->reset_failed, error != 0, __ATOMIC_RELAXED);
 	if (error) {
 		__atomic_fetch_add(&port->reset_failures, 1, __ATOMIC_RELAXED);
@@ -247,33 +248,33 @@ static void reset(struct director *director, struct port *port)
 	}
 	port->wait_ms = 0;
 	port->retry_ms = next_reset_ms(port);
-	use_again(director, port);
+	use_again(ports, port);
 	__atomic_fetch_add(&port->resets, 1, __ATOMIC_RELAXED);
 	log_notice("port %u (%s): it was reset and set up again", port->id, port->name);
 }
 
-static void release(struct director *director, struct port *port, struct port_events *events)
+static void release(struct ports *ports, struct port *port, struct port_events *events)
 {
 	port_events_close(events);
-	port_device_release(director, port);
+	port_device_release(ports, port);
 	port->reset_due_ms = 0;
 	port->wait_ms = 0;
 	port->retry_ms = clock_now_ms() + RETRY_MS;
-	set_state(director, port, PORT_REMOVED);
+	set_state(ports, port, PORT_REMOVED);
 	log_error("port %u (%s): the director has released the device and goes on without it, until the device is back",
 		port->id, port->name);
 }
 
-static void attach(struct director *director, struct port *port, struct port_events *events)
+static void attach(struct ports *ports, struct port *port, struct port_events *events)
 {
 	int error = port_device_attach(port);
 
 	if (!error) {
-		port_events_open(events, port->id, port->device_name, director->port_wake);
-		error = set_up_again(director, port);
+		port_events_open(events, port->id, port->device_name, ports->wake);
+		error = set_up_again(ports, port);
 		if (error) {
 			port_events_close(events);
-			port_device_release(director, port);
+			port_device_release(ports, port);
 		}
 	}
 	if (error) {
@@ -284,68 +285,68 @@ static void attach(struct director *director, struct port *port, struct port_eve
 	port->wait_ms = 0;
 	port->retry_ms = 0;
 	__atomic_store_n(&port->reset_failed, false, __ATOMIC_RELAXED);
-	use_again(director, port);
+	use_again(ports, port);
 	__atomic_fetch_add(&port->attaches, 1, __ATOMIC_RELAXED);
 	log_notice("port %u (%s): the device is back and in use again", port->id, port->name);
 }
 
 /* Does what is due for a port. */
-static void recover(struct director *director, struct port *port, struct port_events *events)
+static void recover(struct ports *ports, struct port *port, struct port_events *events)
 {
-	if (must_park(director, port))
-		worker_shared_park(&director->shared, port->id, true);
+	if (must_park(ports, port))
+		worker_shared_park(ports->shared, port->id, true);
 	if (!is_due(port))
 		return;
 	if (port->state == PORT_RESETTING)
-		reset(director, port);
+		reset(ports, port);
 	else if (port->state == PORT_REMOVING)
-		release(director, port, events);
+		release(ports, port, events);
 	else
-		attach(director, port, events);
+		attach(ports, port, events);
 }
 
 static void *port_recovery_run(void *argument)
 {
-	struct director *director = argument;
-	struct port_recovery *recovery = &director->port_recovery;
+	struct ports *ports = argument;
+	struct port_recovery *recovery = &ports->recovery;
 	struct port_watch watch;
 
-	for (uint16_t i = 0; i < director->port_count && !worker_shared_stopping(&director->shared); i++) {
-		struct port *port = &director->ports[i];
+	for (uint16_t i = 0; i < ports->count && !worker_shared_stopping(ports->shared); i++) {
+		struct port *port = &ports->list[i];
 
-		if (!must_park(director, port) && !is_due(port))
+		if (!must_park(ports, port) && !is_due(port))
 			continue;
 		__atomic_store_n(&recovery->port, port, __ATOMIC_RELEASE);
 		port_watch_begin(&watch, PORT_WATCH_RECOVERY, port, PORT_WATCH_LOG_MS);
-		recover(director, port, &director->port_events[i]);
+		recover(ports, port, &ports->events[i]);
 		port_watch_end(&watch);
 	}
 	__atomic_store_n(&recovery->done, true, __ATOMIC_RELEASE);
-	eventfd_write(director->port_wake, 1);
+	eventfd_write(ports->wake, 1);
 	return NULL;
 }
 
-static void start(struct director *director)
+static void start(struct ports *ports)
 {
-	struct port_recovery *recovery = &director->port_recovery;
+	struct port_recovery *recovery = &ports->recovery;
 	int error;
 
 	recovery->done = false;
 	recovery->port = NULL;
-	error = pthread_create(&recovery->thread, NULL, port_recovery_run, director);
+	error = pthread_create(&recovery->thread, NULL, port_recovery_run, ports);
 	recovery->runs = !error;
 	if (error)
 		log_limited(LOG_LEVEL_ERROR, "ports: no thread can reset or close them: %s", strerror(error));
 }
 
-enum port_recovery_found port_recovery_step(struct director *director)
+enum port_recovery_found port_recovery_step(struct ports *ports)
 {
-	struct port_recovery *recovery = &director->port_recovery;
+	struct port_recovery *recovery = &ports->recovery;
 	enum port_recovery_found found = PORT_RECOVERY_NOTHING;
 	bool due = false;
 	uint64_t count;
 
-	if (read(director->port_wake, &count, sizeof(count)) == sizeof(count))
+	if (read(ports->wake, &count, sizeof(count)) == sizeof(count))
 		found = PORT_RECOVERY_EVENTS;
 	if (recovery->runs) {
 		if (!__atomic_load_n(&recovery->done, __ATOMIC_ACQUIRE))
@@ -354,11 +355,11 @@ enum port_recovery_found port_recovery_step(struct director *director)
 		recovery->runs = false;
 		found = PORT_RECOVERY_DONE;
 	}
-	for (uint16_t i = 0; i < director->port_count; i++) {
-		take_events(director, i);
-		due = due || must_park(director, &director->ports[i]) || is_due(&director->ports[i]);
+	for (uint16_t i = 0; i < ports->count; i++) {
+		take_events(ports, i);
+		due = due || must_park(ports, &ports->list[i]) || is_due(&ports->list[i]);
 	}
 	if (due)
-		start(director);
+		start(ports);
 	return found;
 }

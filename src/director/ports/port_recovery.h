@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct director;
 struct port;
+struct ports;
 
 /* The thread that resets ports, closes those that are gone, and attaches those that are back: one after the other. */
 struct port_recovery {
@@ -23,16 +23,16 @@ struct port_recovery {
 };
 
 /* Makes what the events of ports need. 0, or -errno after logging why. Main thread, before port_events_open(). */
-int port_recovery_open(struct director *director);
+int port_recovery_open(struct ports *ports);
 
 /*
  * Waits for the thread, and closes the events. If a card does not answer, the process ends here. Main thread, after the
  * control thread has ended.
  */
-void port_recovery_close(struct director *director);
+void port_recovery_close(struct ports *ports);
 
 /* Returns the file descriptor that is readable when port_recovery_step() has something to do. */
-int port_recovery_descriptor(const struct director *director);
+int port_recovery_descriptor(const struct ports *ports);
 
 enum port_recovery_found {
 	PORT_RECOVERY_NOTHING, /* no event */
@@ -45,8 +45,8 @@ enum port_recovery_found {
  * thread runs, events wait. Also called at each tick, because a reset that failed is tried again, and a removed device
  * may be back.
  */
-enum port_recovery_found port_recovery_step(struct director *director);
+enum port_recovery_found port_recovery_step(struct ports *ports);
 
 /* The link of a port that runs is up again. Sets the port up again soon if its driver does not report each reset of the
  * card. */
-void port_recovery_link_is_back(struct director *director, uint16_t index);
+void port_recovery_link_is_back(struct ports *ports, uint16_t index);

@@ -44,10 +44,10 @@ int telemetry_health(struct director *director, const char *parameters __rte_unu
 	reload_lock(&director->reload);
 	routes = view_routes(&director->reload);
 	reload_unlock(&director->reload);
-	health_report_now(&director->health, &health, now, clock_now_ms());
+	health_report_now(&director->watch.health, &health, now, clock_now_ms());
 	for (unsigned i = 0; i < health.report.count; i++)
 		telemetry_reply_numbered(reasons, i, describe_reason(&health.report.reasons[i]));
-	for (uint16_t i = 0; i < director->port_count; i++) {
+	for (uint16_t i = 0; i < director->ports.count; i++) {
 		struct view_port port = view_port(director, i);
 
 		if (port.used)

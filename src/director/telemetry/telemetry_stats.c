@@ -103,11 +103,11 @@ static uint16_t lcores_that_fit(const struct director *director)
 	int counters = counters_size(); /* of each lcore, and of the sums */
 	/* Escaped, and in pieces */
 	int path = 2 * (int)RTE_MIN(strlen(director->reload.path), (size_t)RELOAD_ERROR_SIZE);
-	int fit = (TELEMETRY_REPLY_SIZE - STATE_SIZE - counters - path - director->port_count * PORT_SIZE) /
+	int fit = (TELEMETRY_REPLY_SIZE - STATE_SIZE - counters - path - director->ports.count * PORT_SIZE) /
 		  (counters + VALUE_SIZE);
 
 	fit = RTE_MIN(fit, (int)MAX_LCORES);
-	return (uint16_t)RTE_MIN(fit, (int)director->worker_count);
+	return (uint16_t)RTE_MIN(fit, (int)director->workers.count);
 }
 
 int telemetry_stats(struct director *director, const char *parameters __rte_unused, struct rte_tel_data *data)

@@ -3,8 +3,8 @@
 
 #include "common/clock.h"
 #include "common/netaddr.h"
+#include "director/health/underlay_report.h"
 #include "director/telemetry/telemetry_reply.h"
-#include "director/control/underlay_report.h"
 
 static void add_address(struct rte_tel_data *data, const char *key, uint32_t address)
 {

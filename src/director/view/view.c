@@ -50,7 +50,7 @@ uint32_t view_set_count(const struct director *director)
 
 const char *view_set_device(const struct director *director, uint32_t index)
 {
-	return director->conf.port_interface_count ? director->ports[index].name : "all";
+	return director->conf.port_interface_count ? director->ports.list[index].name : "all";
 }
 
 struct view_set view_set(const struct director *director, uint32_t index)
@@ -99,7 +99,7 @@ uint32_t view_orphans(
 
 struct view *view_take(struct director *director, bool queues)
 {
-	struct view *view = calloc(1, sizeof(*view) + director->worker_count * sizeof(view->lcores[0]));
+	struct view *view = calloc(1, sizeof(*view) + director->workers.count * sizeof(view->lcores[0]));
 	const struct live_table *live;
 
 	if (!view)
@@ -112,22 +112,22 @@ struct view *view_take(struct director *director, bool queues)
 	view->routes = view_routes(&director->reload);
 	text_hex64(live->fingerprint, view->fingerprint);
 	reload_unlock(&director->reload);
-	health_report_now(&director->health, &view->health, (uint64_t)time(NULL), clock_now_ms());
+	health_report_now(&director->watch.health, &view->health, (uint64_t)time(NULL), clock_now_ms());
 	view->capture = capture_state(director->capture);
 	view->underlay_count = underlay_report_read(&director->underlay, view->underlay);
 	view->set_count = view_set_count(director);
 	for (uint32_t i = 0; i < view->set_count; i++)
 		view->sets[i] = view_set(director, i);
-	view->port_count = director->port_count;
-	for (uint16_t i = 0; i < director->port_count; i++) {
+	view->port_count = director->ports.count;
+	for (uint16_t i = 0; i < director->ports.count; i++) {
 		view->ports[i] = view_port_counted(director, i);
 		if (queues && view->ports[i].used)
 			view_add_queues(view, director, i);
 	}
-	view->lcore_count = director->worker_count;
-	for (uint16_t i = 0; i < director->worker_count; i++)
-		view->lcores[i] = view_lcore(director->workers[i]);
-	workers_sum(director, &view->sum);
+	view->lcore_count = director->workers.count;
+	for (uint16_t i = 0; i < director->workers.count; i++)
+		view->lcores[i] = view_lcore(director->workers.list[i]);
+	workers_sum(&director->workers, &view->sum);
 	return view;
 }
 

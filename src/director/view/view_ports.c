@@ -73,7 +73,7 @@ static const char *const states[] = {
 
 struct view_port view_port(const struct director *director, uint16_t index)
 {
-	const struct port *port = &director->ports[index];
+	const struct port *port = &director->ports.list[index];
 	uint8_t state = __atomic_load_n(&port->state, __ATOMIC_RELAXED);
 	struct view_port view = {
 		.id = port->id,
@@ -92,7 +92,7 @@ struct view_port view_port(const struct director *director, uint16_t index)
 
 	view.link_bytes = view.link.up && view.link.mbps ? view.link.mbps * 125e3 : (double)NAN;
 	for (unsigned i = 0; i < PORT_EVENT_COUNT; i++)
-		view.events[i] = __atomic_load_n(&director->port_events[index].counts[i], __ATOMIC_RELAXED);
+		view.events[i] = __atomic_load_n(&director->ports.events[index].counts[i], __ATOMIC_RELAXED);
 	rte_ether_format_addr(view.mac, sizeof(view.mac), &port->mac);
 	for (char *at = view.mac; *at; at++) /* as everywhere else */
 		*at = (char)(*at >= 'A' && *at <= 'F' ? *at - 'A' + 'a' : *at);
@@ -101,14 +101,14 @@ struct view_port view_port(const struct director *director, uint16_t index)
 
 struct view_port view_port_counted(struct director *director, uint16_t index)
 {
-	struct port *port = &director->ports[index];
+	struct port *port = &director->ports.list[index];
 	struct view_port view = view_port(director, index);
 
-	pthread_mutex_lock(&director->ports_lock); /* so that the port is not reset meanwhile */
+	pthread_mutex_lock(&director->ports.lock); /* so that the port is not reset meanwhile */
 	if (port_is_running(port) && rte_eth_stats_get(port->id, &view.stats) == 0)
 		port->stats = view.stats;
 	view.stats = port->stats;
-	pthread_mutex_unlock(&director->ports_lock);
+	pthread_mutex_unlock(&director->ports.lock);
 	return view;
 }
 
@@ -126,7 +126,7 @@ static void add_queue(struct view *view, const struct port *port, uint16_t index
 	}
 }
 
-/* Returns the number of the driver's own counters, or 0. The caller frees *names and *values. ports_lock is held. */
+/* Returns the number of the driver's own counters, or 0. The caller frees *names and *values. ports.lock is held. */
 static int read_xstats(uint16_t port, struct rte_eth_xstat_name **names, struct rte_eth_xstat **values)
 {
 	int count = rte_eth_xstats_get_names(port, NULL, 0);
@@ -143,16 +143,16 @@ static int read_xstats(uint16_t port, struct rte_eth_xstat_name **names, struct 
 
 void view_add_queues(struct view *view, struct director *director, uint16_t index)
 {
-	const struct port *port = &director->ports[index];
+	const struct port *port = &director->ports.list[index];
 	struct rte_eth_xstat_name *names = NULL;
 	struct rte_eth_xstat *values = NULL;
 	struct view_queue *queues;
 	int count;
 
-	pthread_mutex_lock(&director->ports_lock);
+	pthread_mutex_lock(&director->ports.lock);
 	view->left_out |= !port_is_running(port);
 	count = port_is_running(port) ? read_xstats(port->id, &names, &values) : 0;
-	pthread_mutex_unlock(&director->ports_lock);
+	pthread_mutex_unlock(&director->ports.lock);
 	queues = count ? realloc(view->queues, (view->queue_count + (size_t)count) * sizeof(*queues)) : NULL;
 	if (queues) {
 		view->queues = queues;

@@ -8,14 +8,14 @@
 
 #include <cmocka.h>
 
-#include "director/director.h"
-#include "director/workers.h"
+#include "director/health/health_watch.h"
 
-static struct director director;
+static struct ports ports;
+static struct health_watch watch;
 static struct counters counted;
 static struct rte_eth_stats port;
 
-void workers_sum(const struct director *unused, struct counters *sum)
+void workers_sum(const struct workers *unused, struct counters *sum)
 {
 	(void)unused;
 	*sum = counted;
@@ -31,12 +31,13 @@ int rte_eth_stats_get(uint16_t id, struct rte_eth_stats *stats)
 static int set_up(void **state)
 {
 	(void)state;
-	memset(&director, 0, sizeof(director));
+	memset(&ports, 0, sizeof(ports));
+	watch = (struct health_watch){.ports = &ports};
 	memset(&counted, 0, sizeof(counted));
 	memset(&port, 0, sizeof(port));
-	director.port_count = 1;
-	director.ports[0].rx_queues = 1;
-	health_traffic_sample(&director);
+	ports.count = 1;
+	ports.list[0].rx_queues = 1;
+	health_traffic_sample(&watch);
 	return 0;
 }
 
@@ -44,8 +45,8 @@ static struct health_report tick(void)
 {
 	struct health_report report = {0};
 
-	health_traffic_sample(&director);
-	health_traffic(&director, &report);
+	health_traffic_sample(&watch);
+	health_traffic(&watch, &report);
 	return report;
 }
 
@@ -123,10 +124,10 @@ static void test_reset_of_a_port_is_no_loss(void **state)
 	for (int i = 0; i < 2 * HEALTH_WINDOW_TICKS; i++)
 		tick();
 	assert_int_equal(tick().count, 0);
-	director.ports[0].state = PORT_RESETTING;
+	ports.list[0].state = PORT_RESETTING;
 	assert_int_equal(tick().count, 0);
 	port.imissed = 0;
-	director.ports[0].state = PORT_RUNNING;
+	ports.list[0].state = PORT_RUNNING;
 	assert_int_equal(tick().count, 0);
 	port.imissed = 5;
 	expect(HEALTH_RECEIVE_FAILS, HEALTH_DEGRADES);

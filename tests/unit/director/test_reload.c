@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "director/control/reload_guard.h"
+#include "director/reload/reload_guard.h"
 #include "tests/unit/handmade.h"
 
 static void test_close_without_open(void **state)

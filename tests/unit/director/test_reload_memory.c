@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "director/control/reload.h"
+#include "director/reload/reload.h"
 #include "table/file/table_file.h"
 #include "table/file/table_load.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "director/control/reload_next_hops.h"
+#include "director/reload/reload_next_hops.h"
 
 enum { PORTS = 3, WORKER = 0 };
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "director/control/traffic.h"
+#include "director/reload/traffic.h"
 
 #define START 5000u /* ms */
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <pthread.h>
 
-#include "director/control/underlay_report.h"
+#include "director/health/underlay_report.h"
 #include "worker/underlay_notes.h"
 
 #define START  5000u /* ms */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/control/underlay_report.h"
+#include "director/health/underlay_report.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "common/faults.h"
-#include "director/control/traffic.h"
+#include "director/reload/traffic.h"
 #include "worker/worker_shared.h"
 
 #define RELOAD_ERROR_SIZE 512

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/control/reload_next_hops.h"
+#include "director/reload/reload_next_hops.h"
 
 #include <errno.h>
 #include <stdlib.h>

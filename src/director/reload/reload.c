@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/control/reload.h"
+#include "director/reload/reload.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,8 +11,8 @@
 
 #include "common/file/file.h"
 #include "common/text.h"
-#include "director/control/reload_guard.h"
-#include "director/control/reload_next_hops.h"
+#include "director/reload/reload_guard.h"
+#include "director/reload/reload_next_hops.h"
 #include "packet/slow.h"
 #include "program/log.h"
 #include "table/file/table_load.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/control/reload_guard.h"
+#include "director/reload/reload_guard.h"
 
 #include "common/clock.h"
 #include "table/table_guard.h"

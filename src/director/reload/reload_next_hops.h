@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "director/control/reload.h"
+#include "director/reload/reload.h"
 
 /* Builds the next hops of all ports for a table that no worker uses yet. 0, or -ENOMEM. */
 int reload_next_hops_build(struct reload *reload, struct live_table *live);

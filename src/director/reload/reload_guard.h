@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "director/control/reload.h"
+#include "director/reload/reload.h"
 
 /*
  * Notes which tables have forwarded packets since the last call. The control thread calls it at each tick, also during

@@ -7,19 +7,19 @@
  */
 #pragma once
 
-#include "director/director.h"
+#include "director/ports/ports.h"
 
 /*
- * Main thread only. Fills director->exceptions and exception_count, if the configuration has an exception path. The
- * ports are set up. 0, or -errno after logging why and what to do.
+ * Main thread only. Fills ports->exceptions and exception_count, if the configuration has an exception path. The ports
+ * are set up, and there will be `lcores` workers. 0, or -errno after logging why and what to do.
  */
-int exception_open(struct director *director);
+int exception_open(struct ports *ports, uint16_t lcores);
 
 /*
  * Called by the thread of port_recovery for a port that was reset or attached, before it runs: it receives all
  * multicast again, and its glbN has the MTU that it has now.
  */
-void exception_restore(struct director *director, struct port *port);
+void exception_restore(struct ports *ports, struct port *port);
 
 /* Gives an interface glbN the MTU of its port, if that has changed. Called by the control thread in each tick. */
-void exception_follow(struct director *director);
+void exception_follow(struct ports *ports);

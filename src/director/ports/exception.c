@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "director/exception.h"
+#include "director/ports/exception.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -146,9 +146,8 @@ static void receive_multicast(struct port *port)
 			port->id, port->name, strerror(-error), port->id);
 }
 
-static int open_one(struct director *director, struct port *port, struct port *exception)
+static int open_one(const struct conf *conf, uint16_t lcores, struct port *port, struct port *exception)
 {
-	const struct conf *conf = &director->conf;
 	struct device device = describe(conf->exception_path, port);
 	uint16_t id;
 	int error = check_name(port);
@@ -174,7 +173,7 @@ static int open_one(struct director *director, struct port *port, struct port *e
 	}
 	exception->mtu = port->mtu;
 	exception->rx_queues = exception->tx_queues = port->rx_queues;
-	error = port_setup(exception, conf, director->plan.lcore_count, 0);
+	error = port_setup(exception, conf, lcores, 0);
 	if (!error)
 		error = port_start(exception, conf);
 	if (!error) {
@@ -185,9 +184,9 @@ static int open_one(struct director *director, struct port *port, struct port *e
 	return error;
 }
 
-void exception_restore(struct director *director, struct port *port)
+void exception_restore(struct ports *ports, struct port *port)
 {
-	const struct port *exception = director_exception_port(director, port->id);
+	const struct port *exception = ports_exception(ports, port->id);
 
 	if (!exception || !port_is_used(exception))
 		return;
@@ -195,33 +194,33 @@ void exception_restore(struct director *director, struct port *port)
 	receive_multicast(port);
 }
 
-void exception_follow(struct director *director)
+void exception_follow(struct ports *ports)
 {
-	for (uint16_t i = 0; i < director->exception_count; i++) {
-		struct port *port = &director->ports[i];
-		bool readable = director->exceptions[i].rx_queues && port_is_running(port);
+	for (uint16_t i = 0; i < ports->exception_count; i++) {
+		struct port *port = &ports->list[i];
+		bool readable = ports->exceptions[i].rx_queues && port_is_running(port);
 		uint16_t mtu = readable ? port_read_mtu(port) : port->mtu;
 
 		if (mtu == port->mtu)
 			continue;
 		log_notice("port %u (%s): the MTU is now %u", port->id, port->name, mtu);
 		__atomic_store_n(&port->mtu, mtu, __ATOMIC_RELAXED);
-		set_mtu(port, &director->exceptions[i]);
+		set_mtu(port, &ports->exceptions[i]);
 	}
 }
 
-int exception_open(struct director *director)
+int exception_open(struct ports *ports, uint16_t lcores)
 {
 	int error;
 
-	if (director->conf.exception_path == CONF_EXCEPTION_NONE)
+	if (ports->conf->exception_path == CONF_EXCEPTION_NONE)
 		return 0;
-	error = check_devices(director->conf.exception_path);
-	for (uint16_t i = 0; i < director->port_count && !error; i++) {
-		if (director->ports[i].rx_queues)
-			error = open_one(director, &director->ports[i], &director->exceptions[i]);
+	error = check_devices(ports->conf->exception_path);
+	for (uint16_t i = 0; i < ports->count && !error; i++) {
+		if (ports->list[i].rx_queues)
+			error = open_one(ports->conf, lcores, &ports->list[i], &ports->exceptions[i]);
 		if (!error)
-			director->exception_count++;
+			ports->exception_count++;
 	}
 	return error;
 }
