@@ -7,6 +7,17 @@
 
 #include "common/text.h"
 
+struct table_totals table_set_totals(const struct table_set *set)
+{
+	struct table_totals totals = {0};
+
+	for (uint32_t t = 0; t < set->count; t++) {
+		totals.binds += set->tables[t].bind_count;
+		totals.backends += set->tables[t].backend_count;
+	}
+	return totals;
+}
+
 void table_set_free(struct table_set *set)
 {
 	for (uint32_t i = 0; i < set->count; i++) {

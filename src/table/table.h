@@ -98,6 +98,13 @@ struct table_set {
 	uint64_t replaces; /* fingerprint of the set that this one may replace without further questions; 0: none */
 };
 
+/* Number of binds and backends of all tables. */
+struct table_totals {
+	uint32_t binds, backends;
+};
+
+struct table_totals table_set_totals(const struct table_set *set);
+
 /* Frees everything. *set is then empty and can be used again. */
 void table_set_free(struct table_set *set);
 

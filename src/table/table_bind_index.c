@@ -103,10 +103,8 @@ static void drop_repeated_items(struct table_bind_index *index)
 
 int table_bind_index_open(struct table_bind_index *index, const struct table_set *set)
 {
-	size_t count = 0;
+	size_t count = table_set_totals(set).binds;
 
-	for (uint32_t t = 0; t < set->count; t++)
-		count += set->tables[t].bind_count;
 	*index = (struct table_bind_index){
 		.items = calloc(count + 1, sizeof(*index->items)),
 		.ranges = calloc(count + 1, sizeof(*index->ranges)),

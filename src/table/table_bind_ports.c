@@ -206,18 +206,12 @@ static void plan_events(struct sweep *sweep, size_t count)
 	}
 }
 
-static size_t count_binds(const struct table_set *set)
-{
-	size_t count = 0;
-
-	for (uint32_t t = 0; t < set->count; t++)
-		count += set->tables[t].bind_count;
-	return count;
-}
-
 int table_bind_ports_lost(const struct table_set *old, const struct table_set *new, bool *lost)
 {
-	struct sweep sweep = {.old_count = count_binds(old), .new_count = count_binds(new), .leaves = 1, .lost = lost};
+	struct sweep sweep = {.old_count = table_set_totals(old).binds,
+		.new_count = table_set_totals(new).binds,
+		.leaves = 1,
+		.lost = lost};
 	size_t all = sweep.old_count + sweep.new_count, count = 0;
 	int error = -ENOMEM;
 

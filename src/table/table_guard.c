@@ -306,20 +306,11 @@ static bool is_confirmed(const struct table_guard *guard)
 	       guard->new->replaces == table_set_fingerprint(guard->old);
 }
 
-static size_t count_binds(const struct table_set *set)
-{
-	size_t count = 0;
-
-	for (uint32_t t = 0; t < set->count; t++)
-		count += set->tables[t].bind_count;
-	return count;
-}
-
 /* False: out of memory. */
 static bool compare_tables(struct comparison *comparison)
 {
 	const struct table_set *old = comparison->guard->old, *new = comparison->guard->new;
-	bool *lost_ports = calloc(count_binds(old) + 1, sizeof(*lost_ports));
+	bool *lost_ports = calloc(table_set_totals(old).binds + 1, sizeof(*lost_ports));
 	bool done = lost_ports && table_bind_ports_lost(old, new, lost_ports) == 0;
 
 	comparison->lost_ports = lost_ports;

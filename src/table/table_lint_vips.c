@@ -54,10 +54,8 @@ static void add_binds(struct vips *vips, const struct table *table)
 static bool open_vips(struct vips *vips, const struct table_set *set)
 {
 	const struct table_set gue = {.count = 1, .tables = &vips->gue_binds};
-	size_t room = 1;
+	size_t room = 1 + table_set_totals(set).binds;
 
-	for (uint32_t t = 0; t < set->count; t++)
-		room += set->tables[t].bind_count;
 	*vips = (struct vips){
 		.hosts = calloc(room, sizeof(*vips->hosts)),
 		.gue_binds.binds = calloc(room, sizeof(*vips->gue_binds.binds)),

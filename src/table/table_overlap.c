@@ -235,10 +235,8 @@ static size_t list_overlaps(const struct sweep *sweep, struct table_overlap *out
 int table_overlaps(const struct table_set *set, struct table_overlap **overlaps, size_t *count)
 {
 	struct sweep sweep = {0};
-	size_t binds = 1;
+	size_t binds = 1 + table_set_totals(set).binds;
 
-	for (uint32_t t = 0; t < set->count; t++)
-		binds += set->tables[t].bind_count;
 	*count = 0;
 	*overlaps = malloc(binds * sizeof(**overlaps));
 	if (*overlaps && sweep_alloc(&sweep, binds)) {

@@ -220,15 +220,11 @@ static void print_count(const char *separator, size_t count, const char *what)
 
 static void print_sizes(const struct table_set *set)
 {
-	size_t binds = 0, backends = 0;
+	struct table_totals totals = table_set_totals(set);
 
-	for (uint32_t i = 0; i < set->count; i++) {
-		binds += set->tables[i].bind_count;
-		backends += set->tables[i].backend_count;
-	}
 	print_count(", ", set->count, "table");
-	print_count(", ", binds, "bind");
-	print_count(", ", backends, "backend");
+	print_count(", ", totals.binds, "bind");
+	print_count(", ", totals.backends, "backend");
 }
 
 /* The faults go to stderr. One line on stdout says what was recognised and how it is. */

@@ -337,18 +337,9 @@ static uint32_t collect(struct item *items, const struct table_set *set, uint8_t
 	return count;
 }
 
-static uint32_t count_binds(const struct table_set *set)
-{
-	uint32_t count = 0;
-
-	for (uint32_t t = 0; t < set->count; t++)
-		count += set->tables[t].bind_count;
-	return count;
-}
-
 void bind_diff_create(struct bind_diff *diff, const struct table_set *before, const struct table_set *after)
 {
-	uint32_t old = count_binds(before), new = count_binds(after), count;
+	uint32_t old = table_set_totals(before).binds, new = table_set_totals(after).binds, count;
 	struct walk walk = {
 		.diff = diff,
 		.items = alloc_zeroed((size_t)old + new, sizeof(*walk.items)),

@@ -108,21 +108,12 @@ static void write_backend(struct page *page, uint32_t item, double table_packets
 	print_backend(to, &row);
 }
 
-static uint32_t count_backends(const struct table_set *set)
-{
-	uint32_t count = 0;
-
-	for (uint32_t t = 0; t < set->count; t++)
-		count += set->tables[t].backend_count;
-	return count;
-}
-
 /* How many backends of the current table the page shows. */
 static uint32_t count_shown(const struct page *page, const struct table_set *set)
 {
 	uint32_t all = set->tables[page->table].backend_count, limit = BACKENDS_MAX / set->count;
 
-	return page->only >= 0 || count_backends(set) <= BACKENDS_MAX || all < limit ? all : limit;
+	return page->only >= 0 || table_set_totals(set).backends <= BACKENDS_MAX || all < limit ? all : limit;
 }
 
 static void count_first_hops(struct page *page, const struct table *table)
@@ -134,7 +125,7 @@ static void count_first_hops(struct page *page, const struct table *table)
 
 static bool is_open(const struct page *page, const struct table_set *set)
 {
-	return page->only >= 0 || count_backends(set) <= OPEN_MAX;
+	return page->only >= 0 || table_set_totals(set).backends <= OPEN_MAX;
 }
 
 /* The steps of the current table. Each returns whether it is complete. */

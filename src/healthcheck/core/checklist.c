@@ -300,10 +300,8 @@ static bool builder_init(struct builder *builder)
 {
 	struct checklist *list = builder->list;
 	const struct table_set *set = &list->document.set;
-	size_t backends = 1;
+	size_t backends = 1 + table_set_totals(set).backends;
 
-	for (uint32_t t = 0; t < set->count; t++)
-		backends += set->tables[t].backend_count;
 	list->checks = calloc(backends * CHECKS_MAX, sizeof(struct check *));
 	list->uses = calloc(backends * CHECKS_MAX, sizeof(*list->uses));
 	list->first = calloc((size_t)set->count + 1, sizeof(size_t *));

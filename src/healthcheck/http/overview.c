@@ -129,21 +129,12 @@ static bool is_odd(const struct check *check)
 	       (check->damper.verdict != DAMPER_HEALTHY || check->result != CHECK_PASSED || expires_soon(check));
 }
 
-static uint32_t count_backends(const struct table_set *set)
-{
-	uint32_t count = 0;
-
-	for (uint32_t t = 0; t < set->count; t++)
-		count += set->tables[t].backend_count;
-	return count;
-}
-
 /* How many backends of a table the page shows. */
 static uint32_t limit(const struct page *page)
 {
 	const struct table_set *set = &page->monitor->list.document.set;
 
-	if (page->only >= 0 || count_backends(set) <= BACKENDS_MAX)
+	if (page->only >= 0 || table_set_totals(set).backends <= BACKENDS_MAX)
 		return UINT32_MAX;
 	return BACKENDS_MAX / set->count > BACKENDS_MIN ? BACKENDS_MAX / set->count : BACKENDS_MIN;
 }
@@ -249,7 +240,7 @@ static void describe_table(const struct page *page, uint32_t index, char label[1
 	*row = (struct table_row){.index = index,
 		.name = table_label(set, index, label),
 		.verdicts = verdicts,
-		.open = count_backends(set) <= OPEN_MAX || page->only >= 0,
+		.open = table_set_totals(set).backends <= OPEN_MAX || page->only >= 0,
 		.text = "ok"};
 	table_matching_text(&set->tables[index], row->matching);
 	if (verdicts->panic) {

@@ -386,10 +386,8 @@ struct classifier *classify_build(const struct table_set *set)
 	struct classifier *classifier;
 	struct claim *claims;
 	struct extent *extents;
-	size_t count = 0;
+	size_t count = table_set_totals(set).binds;
 
-	for (uint32_t t = 0; t < set->count; t++)
-		count += set->tables[t].bind_count;
 	claims = collect_claims(set, count);
 	extents = calloc(2 * count + 1, sizeof(*extents)); /* and the heap */
 	classifier = claims && extents ? allocate(count) : NULL;
