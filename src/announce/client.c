@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <jansson.h>
 
@@ -14,6 +13,7 @@
 #include "common/clock.h"
 #include "common/file/file.h"
 #include "common/file/file_lock.h"
+#include "common/utc.h"
 #include "program/installed.h"
 #include "program/member.h"
 
@@ -54,19 +54,16 @@ static char *read_status(const struct announce_conf *conf, struct faults *faults
 static void print_vip(const json_t *vip)
 {
 	const char *state = member_text(vip, "state"), *wish = member_text(vip, "wish");
-	time_t since = (time_t)member_number(vip, "since");
-	char when[48] = "", other[32] = "";
-	struct tm fields;
+	json_int_t since = member_number(vip, "since");
+	char when[UTC_TEXT_MAX], other[32] = "";
 
-	if (since && gmtime_r(&since, &fields))
-		strftime(when, sizeof(when), " since %Y-%m-%d %H:%M:%S UTC", &fields);
 	if (strcmp(wish, "unknown") == 0)
 		snprintf(other, sizeof(other), ", not decided yet");
 	else if (strcmp(state, wish) != 0)
 		snprintf(other, sizeof(other), ", should be %s", wish);
-	command_print(2, "%s%s: %s%s%s: %s", member_text(vip, "prefix"),
-		json_is_true(json_object_get(vip, "probe")) ? " (probe)" : "", state, when, other,
-		member_text(vip, "reason"));
+	command_print(2, "%s%s: %s%s%s%s: %s", member_text(vip, "prefix"),
+		json_is_true(json_object_get(vip, "probe")) ? " (probe)" : "", state, since ? " since " : "",
+		since ? utc_strftime(since, UTC_PEOPLE, when) : "", other, member_text(vip, "reason"));
 }
 
 static void print_status(const json_t *status)

@@ -13,6 +13,7 @@
 
 #include "common/file/file.h"
 #include "common/text.h"
+#include "common/utc.h"
 #include "program/member.h"
 
 #define FILE_MAX 65536
@@ -88,12 +89,10 @@ int operator_switch_announce(const char *path, struct faults *faults)
 
 const char *operator_switch_text(const struct operator_switch *state, char buf[300])
 {
-	time_t since = (time_t)state->since_s;
-	char when[40] = "an unknown time";
-	struct tm fields;
+	char when[UTC_TEXT_MAX];
 
-	if (since && gmtime_r(&since, &fields)) /* a file that somebody else wrote may have any number */
-		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &fields);
+	/* A file that somebody else wrote may have any number. */
+	utc_strftime(state->since_s ? (int64_t)state->since_s : -1, UTC_PEOPLE, when);
 	snprintf(buf, 300, "%s withdrew the VIPs at %s%s%s", state->by[0] ? state->by : "an operator", when,
 		state->reason[0] ? ": " : "", state->reason);
 	return buf;

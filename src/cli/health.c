@@ -2,8 +2,8 @@
 #include "cli/telemetry.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "common/utc.h"
 #include "program/member.h"
 
 enum { JSON = TELEMETRY_OPTIONS };
@@ -21,16 +21,9 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "unknown";
 }
 
-/* Writes a Unix time like "2026-11-22 12:30:00 UTC". */
-static const char *time_text(const json_t *object, const char *key, char buf[32])
+static const char *time_text(const json_t *object, const char *key, char buf[UTC_TEXT_MAX])
 {
-	time_t seconds = (time_t)member_number(object, key);
-	struct tm fields;
-
-	if (!gmtime_r(&seconds, &fields))
-		return "an unknown time";
-	strftime(buf, 32, "%Y-%m-%d %H:%M:%S UTC", &fields);
-	return buf;
+	return utc_strftime(member_number(object, key), UTC_PEOPLE, buf);
 }
 
 /* Makes `reasons` an array, with whole texts. */
@@ -50,7 +43,7 @@ static void tidy(json_t *reply)
 static void print(const json_t *reply)
 {
 	json_int_t omitted = member_number(reply, "omitted"), pid = member_number(reply, "capture_pid");
-	char buf[32];
+	char buf[UTC_TEXT_MAX];
 	const json_t *reason;
 	size_t i;
 

@@ -8,7 +8,7 @@
 #define FORMAT    "%Y-%m-%dT%H:%M:%SZ"
 #define UTC_END_S INT64_C(253402300800) /* the year 10000 */
 
-const char *utc_format(int64_t unix_s, char buf[UTC_TEXT_MAX])
+const char *utc_strftime(int64_t unix_s, const char *format, char buf[UTC_TEXT_MAX])
 {
 	time_t at = (time_t)unix_s;
 	struct tm fields;
@@ -17,8 +17,13 @@ const char *utc_format(int64_t unix_s, char buf[UTC_TEXT_MAX])
 		snprintf(buf, UTC_TEXT_MAX, "an unknown time");
 		return buf;
 	}
-	strftime(buf, UTC_TEXT_MAX, FORMAT, &fields);
+	strftime(buf, UTC_TEXT_MAX, format, &fields);
 	return buf;
+}
+
+const char *utc_format(int64_t unix_s, char buf[UTC_TEXT_MAX])
+{
+	return utc_strftime(unix_s, FORMAT, buf);
 }
 
 bool utc_parse(const char *text, int64_t *unix_s)

@@ -10,5 +10,11 @@
 /* Parses a time in UTC, of the years 1970 to 9999. False: *unix_s is unchanged. */
 bool utc_parse(const char *text, int64_t *unix_s);
 
-/* Writes such a text to buf, and returns buf. Writes "an unknown time" for a time outside these years. */
+#define UTC_DATE   "%Y-%m-%d"
+#define UTC_PEOPLE "%Y-%m-%d %H:%M:%S UTC"
+
+/* Writes a time as strftime() does, and returns buf. Writes "an unknown time" for a time outside these years. */
+const char *utc_strftime(int64_t unix_s, const char *format, char buf[UTC_TEXT_MAX]);
+
+/* The same as utc_parse() parses it. */
 const char *utc_format(int64_t unix_s, char buf[UTC_TEXT_MAX]);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "common/text.h"
+#include "common/utc.h"
 #include "healthcheck/client/client.h"
 #include "healthcheck/monitor/expiry.h"
 #include "healthcheck/publish/reload_hook.h"
@@ -58,13 +59,11 @@ static void print_age(const json_t *check, const char *result)
 static void print_expiry(const json_t *check)
 {
 	time_t expires = (time_t)number(check, "tls_expires"), left = expires - time(NULL);
-	char date[16];
-	struct tm utc;
+	char date[UTC_TEXT_MAX];
 
-	if (!expires || left > EXPIRY_WARNING_S || !gmtime_r(&expires, &utc))
-		return;
-	strftime(date, sizeof(date), "%Y-%m-%d", &utc);
-	command_print(6, "    a certificate of the proxy %s on %s", left < 0 ? "has expired" : "expires", date);
+	if (expires && left <= EXPIRY_WARNING_S)
+		command_print(6, "    a certificate of the proxy %s on %s", left < 0 ? "has expired" : "expires",
+			utc_strftime(expires, UTC_DATE, date));
 }
 
 static void print_check(const json_t *check)
