@@ -28,8 +28,8 @@ static const char *status(const struct director *director, char buf[STATUS_MAX])
 			worst = &report->reasons[i];
 	if (worst)
 		snprintf(reason, sizeof(reason), ": %s: %s", worst->object, worst->text);
-	if (report->count + report->omitted > 1)
-		snprintf(more, sizeof(more), " (and %u more)", report->count + report->omitted - 1);
+	if (report->found > 1)
+		snprintf(more, sizeof(more), " (and %u more)", report->found - 1);
 	snprintf(buf, STATUS_MAX, "%s%s%s; %" PRIu32 " table%s, generation %" PRIu64 ", digest %016" PRIx64,
 		health_state_name(director->watch.health.state), reason, more, live->routes->set.count,
 		text_plural(live->routes->set.count), live->generation, live->routes->digest);

@@ -13,6 +13,7 @@ void health_add(struct health_report *report, enum health_cause cause, enum heal
 	va_list args;
 
 	report->fails |= severity == HEALTH_FAILS;
+	report->found++;
 	if (report->count == HEALTH_MAX_REASONS) {
 		report->omitted++;
 		return;

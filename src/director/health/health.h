@@ -62,8 +62,8 @@ struct health_reason {
 
 struct health_report {
 	bool fails; /* one of the reasons, or of the omitted ones, has HEALTH_FAILS */
-	unsigned count;
-	unsigned omitted; /* reasons for which there was no room */
+	uint32_t found; /* number of reasons: `count` are in reasons[], and for the omitted ones there was no room */
+	uint32_t count, omitted;
 	struct health_reason reasons[HEALTH_MAX_REASONS];
 };
 

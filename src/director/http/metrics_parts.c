@@ -40,8 +40,7 @@ static void write_health(struct openmetrics *to, const struct view *view)
 		to, "health_state", OPENMETRICS_GAUGE, "1 for the state of the director, and 0 for the others");
 	for (unsigned state = 0; state <= HEALTH_STOPPING; state++)
 		openmetrics_number(to, OPENMETRICS_LABELS({"state", health_state_name(state)}), state == health->state);
-	openmetrics_gauge(
-		to, "health_state_since_timestamp_seconds", "Unix time of the last change of the state", health->since);
+	facts_metrics(to, view_health_facts, health);
 	openmetrics_family(
 		to, "health_reason", OPENMETRICS_GAUGE, "1 for each reason of the state; absent if there is none");
 	for (unsigned i = 0; i < health->report.count; i++) {
@@ -52,8 +51,6 @@ static void write_health(struct openmetrics *to, const struct view *view)
 				{"severity", health_severity_name(reason->severity)}, {"object", reason->object}),
 			1);
 	}
-	openmetrics_gauge(to, "health_reasons", "number of reasons of the state",
-		(uint64_t)health->report.count + health->report.omitted);
 }
 
 static void write_program(struct openmetrics *to, const struct view *view)

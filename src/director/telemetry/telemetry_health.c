@@ -55,7 +55,7 @@ int telemetry_health(struct director *director, const char *parameters __rte_unu
 	}
 	rte_tel_data_start_dict(data);
 	rte_tel_data_add_dict_string(data, "state", health_state_name(health.state));
-	rte_tel_data_add_dict_uint(data, "since", health.since);
+	telemetry_reply_facts(data, view_health_facts, &health);
 	rte_tel_data_add_dict_uint(data, "now", now);
 	rte_tel_data_add_dict_string(data, "digest", routes.digest);
 	rte_tel_data_add_dict_uint(data, "generation", routes.generation);
@@ -63,7 +63,6 @@ int telemetry_health(struct director *director, const char *parameters __rte_unu
 	rte_tel_data_add_dict_uint(data, "last_reload", routes.tried);
 	telemetry_reply_add(data, "reasons", reasons);
 	telemetry_reply_add(data, "ports", ports);
-	rte_tel_data_add_dict_uint(data, "omitted", health.report.omitted);
 	rte_tel_data_add_dict_uint(data, "capture_pid", (uint64_t)capture.pid);
 	rte_tel_data_add_dict_uint(data, "capture_since", capture.since);
 	return 0;

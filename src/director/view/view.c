@@ -24,6 +24,15 @@ const struct fact view_lcore_facts[] = {
 	{0},
 };
 
+#define HEALTH(metric, key, member) metric, key, OPENMETRICS_GAUGE, FACTS_AT(struct health, member)
+
+const struct fact view_health_facts[] = {
+	{HEALTH("health_state_since_timestamp_seconds", "since", since), "Unix time of the last change of the state"},
+	{HEALTH("health_reasons", NULL, report.found), "number of reasons of the state"},
+	{HEALTH(NULL, "omitted", report.omitted), "number of reasons for which there is no room"},
+	{0},
+};
+
 static struct view_lcore view_lcore(const struct worker *worker)
 {
 	struct view_lcore view = {.lcore = worker->lcore};

@@ -24,6 +24,9 @@
 
 struct director;
 
+/* About struct health. */
+extern const struct fact view_health_facts[];
+
 struct view_port {
 	uint16_t id;
 	bool used; /* by a flow path; only then there are metrics about the port */
