@@ -18,23 +18,18 @@ static struct control *the_control;
 
 static int reload(struct director *director __rte_unused, const char *parameters, struct rte_tel_data *data)
 {
+	bool valid = !parameters || strcmp(parameters, "force") == 0;
 	struct control_outcome outcome;
+	bool done = valid && control_reload(the_control, parameters, RELOAD_TIMEOUT_MS, &outcome);
 
-	if (parameters && strcmp(parameters, "force") != 0) {
-		rte_tel_data_start_dict(data);
-		rte_tel_data_add_dict_int(data, "ok", 0);
-		rte_tel_data_add_dict_string(data, "error", "expected no parameters, or force");
-		return 0;
-	}
-	if (!control_reload(the_control, parameters, RELOAD_TIMEOUT_MS, &outcome)) {
-		rte_tel_data_start_dict(data);
-		rte_tel_data_add_dict_int(data, "ok", 0);
-		rte_tel_data_add_dict_string(data, "error",
-			"the reload did not finish: the director is stopping, or the reload takes more than 60 seconds");
-		return 0;
-	}
 	rte_tel_data_start_dict(data);
-	rte_tel_data_add_dict_int(data, "ok", outcome.error[0] == '\0');
+	rte_tel_data_add_dict_int(data, "ok", done && outcome.error[0] == '\0');
+	if (!done) {
+		rte_tel_data_add_dict_string(data, "error",
+			valid ? "the reload did not finish: the director is stopping, or the reload takes more than 60 seconds"
+			      : "expected no parameters, or force");
+		return 0;
+	}
 	rte_tel_data_add_dict_uint(data, "generation", outcome.generation);
 	telemetry_reply_hex(data, "digest", outcome.digest);
 	if (outcome.error[0])

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/container_of.h"
@@ -15,7 +16,6 @@
 #include "healthcheck/checks/check_http.h"
 #include "healthcheck/checks/check_tunnel.h"
 #include "healthcheck/monitor/expiry.h"
-#include "healthcheck/monitor/guard.h"
 #include "healthcheck/monitor/lint.h"
 #include "healthcheck/publish/state_file.h"
 #include "program/log.h"
@@ -229,6 +229,22 @@ static bool open_env(struct monitor *monitor, const struct checklist *list, stru
 }
 
 /*
+ * Keeps a new src from emptying the service by accident, without knowing which tables have traffic. True: `new` may
+ * replace `old`; there may be warnings in `faults`. False: `faults` has errors, and `loss` says in one line what would
+ * vanish and what confirms it.
+ */
+static bool guard_allows(const struct table_set *old, const struct table_set *new, const struct conf *conf,
+	struct faults *faults, char loss[TABLE_GUARD_TEXT_MAX])
+{
+	struct table_guard guard = {.old = old, .new = new, .max_shrink = conf->max_shrink};
+
+	if (table_guard_allows(&guard, faults))
+		return true;
+	table_guard_refusal(&guard, faults, loss);
+	return false;
+}
+
+/*
  * Builds the list from the text of src, unless it loses too much of the tables `old`; then `loss` says so. On failure
  * returns false with errors in `faults`; the old list is unchanged.
  */
@@ -368,6 +384,21 @@ static bool read_dst(struct monitor *monitor, struct checklist *list, struct fau
 	return good;
 }
 
+/* Reads dst, with which the first src is compared. The set is empty if there is no dst, or, with a warning in the log,
+ * if it cannot be used. */
+static struct table_set read_old(const char *dst)
+{
+	struct faults faults = {.file = dst};
+	struct table_set set = {0};
+
+	if (access(dst, F_OK) < 0 && errno == ENOENT)
+		return set;
+	if (table_load_json(dst, &set, &faults))
+		log_warning("src is not compared with dst: %s", faults_first_error(&faults));
+	faults_clear(&faults);
+	return set;
+}
+
 /* Reads src. If it loses too much of dst, uses dst in its place, so that a restart does not empty the
  * service either. */
 static bool read_first(struct monitor *monitor, struct checklist *list, struct faults *faults)
@@ -377,7 +408,7 @@ static bool read_first(struct monitor *monitor, struct checklist *list, struct f
 	bool good;
 
 	if (!monitor->on_all_done)
-		guard_read_dst(monitor->conf, &dst);
+		dst = read_old(monitor->conf->dst);
 	good = read_list(monitor, monitor->text, monitor->text_size, &dst, list, faults, loss);
 	table_set_free(&dst);
 	if (good || !loss[0])

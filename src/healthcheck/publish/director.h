@@ -23,7 +23,10 @@ struct director_table {
 /* Runs a program with its output on stderr. Returns its exit code; 127: it did not run or was killed. */
 int director_run(const char *const argv[]);
 
-/* Both return false if the director does not tell. The first one reads the status line of a systemd unit. The second
- * one asks the process by DPDK's telemetry. */
+/*
+ * Both return false if the director does not tell. The first one reads the status line of a systemd unit, because the
+ * unit's telemetry socket is open only to root, and glb-healthcheck has a user of its own. The second one asks the
+ * process by DPDK's telemetry.
+ */
 bool director_of_unit(const char *unit, struct director_table *table);
 bool director_of_process(pid_t pid, struct director_table *table);
