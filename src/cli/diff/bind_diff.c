@@ -3,7 +3,7 @@
  * Prefixes nest or are disjoint. So one walk over the sorted prefixes of both sets, with a stack of those that are
  * open, meets each range of addresses that the same binds cover. A prefix keeps only the ports for which its binds
  * differ from those of the prefixes around it, so that many prefixes inside a prefix with many binds take no time for
- * the latter.
+ * the latter. The classifier knows the first bind of each set for each prefix and port.
  */
 #include "cli/diff/bind_diff.h"
 
@@ -12,12 +12,14 @@
 
 #include "cli/alloc.h"
 #include "cli/progress.h"
+#include "packet/classifier/classify.h"
 
 #define PORTS     65536
 #define MAX_DEPTH 130 /* prefix lengths of IPv6, and one more */
 
 typedef unsigned __int128 address;
 
+/* Ports for which a bind is the first one of its set that has this prefix. */
 struct item {
 	address first, last; /* host order */
 	uint32_t port_start, port_end;
@@ -47,16 +49,9 @@ struct frame {
 	uint8_t *inherited;
 };
 
-/* Items that match at a port, the lowest rank first, and some that no longer do. */
-struct heap {
-	const struct item **items; /* owned */
-	uint32_t count;
-};
-
 struct walk {
 	struct bind_diff *diff;
 	struct item *items; /* of both sets */
-	struct heap heaps[2]; /* for add_segments(), by side */
 	struct segment *segments; /* of the open prefixes, the widest first */
 	size_t segment_count, segment_room;
 	struct frame *frames; /* room for MAX_DEPTH */
@@ -73,20 +68,13 @@ static address load_address(const struct netaddr *addr)
 	return value;
 }
 
-static struct item item_of(const struct table_bind *bind)
+static struct item item_of(const struct netprefix *prefix)
 {
-	unsigned host_bits = netaddr_bits(&bind->prefix.addr) - bind->prefix.length;
-	address first = load_address(&bind->prefix.addr);
+	unsigned host_bits = netaddr_bits(&prefix->addr) - prefix->length;
+	address first = load_address(&prefix->addr);
 	address mask = host_bits == 128 ? ~(address)0 : ((address)1 << host_bits) - 1;
 
-	return (struct item){
-		.first = first,
-		.last = first | mask,
-		.port_start = bind->port_start,
-		.port_end = bind->port_end,
-		.protocol = bind->protocol,
-		.family = bind->prefix.addr.family,
-	};
+	return (struct item){.first = first, .last = first | mask, .family = prefix->addr.family};
 }
 
 static int compare_prefixes(const struct item *x, const struct item *y)
@@ -106,35 +94,6 @@ static int compare_items(const void *a, const void *b)
 	int order = compare_prefixes(x, y);
 
 	return order ? order : (x->port_start > y->port_start) - (x->port_start < y->port_start);
-}
-
-static void heap_add(struct heap *heap, const struct item *item)
-{
-	uint32_t at = heap->count++;
-
-	for (; at > 0 && item->rank < heap->items[(at - 1) / 2]->rank; at = (at - 1) / 2)
-		heap->items[at] = heap->items[(at - 1) / 2];
-	heap->items[at] = item;
-}
-
-/* Returns the item with the lowest rank that matches at the port; items that end before it are dropped. NULL: none
- * does. */
-static const struct item *heap_first(struct heap *heap, uint32_t port)
-{
-	while (heap->count && heap->items[0]->port_end < port) {
-		const struct item *last = heap->items[--heap->count];
-		uint32_t at = 0, child;
-
-		while ((child = 2 * at + 1) < heap->count) {
-			child += child + 1 < heap->count && heap->items[child + 1]->rank < heap->items[child]->rank;
-			if (last->rank < heap->items[child]->rank)
-				break;
-			heap->items[at] = heap->items[child];
-			at = child;
-		}
-		heap->items[at] = last;
-	}
-	return heap->count ? heap->items[0] : NULL;
 }
 
 /* Notes that the same packets belong to both binds; NULL: no bind of that set matches them. */
@@ -202,17 +161,17 @@ static void append(struct walk *walk, struct frame *frame, const struct segment 
 static void add_segments(struct walk *walk, struct frame *frame, const struct item *items, uint32_t count)
 {
 	uint32_t next = 0, port = frame->whole ? 0 : items[0].port_start;
+	const struct item *last[2] = {NULL, NULL};
 
-	walk->heaps[0].count = walk->heaps[1].count = 0;
 	while (port < PORTS) {
 		struct segment segment = {.start = port};
 		bool matches = frame->whole;
 
 		for (; next < count && items[next].port_start == port; next++)
-			heap_add(&walk->heaps[items[next].side], &items[next]);
+			last[items[next].side] = &items[next];
 		find_around(walk, &segment);
 		for (int side = 0; side < 2; side++) {
-			const struct item *own = heap_first(&walk->heaps[side], port);
+			const struct item *own = last[side] && last[side]->port_end >= port ? last[side] : NULL;
 
 			matches |= own != NULL;
 			if (!own || (segment.winners[side] && segment.winners[side]->rank < own->rank))
@@ -318,46 +277,53 @@ static void walk_items(struct walk *walk, uint32_t count)
 		close_frame(walk);
 }
 
-static uint32_t collect(struct item *items, const struct table_set *set, uint8_t side)
+static void collect(struct walk *walk, uint32_t *count, const struct table_set *set, uint8_t side)
 {
-	uint32_t count = 0, rank = 0;
+	struct classifier *classifier = classify_build(set);
+	uint32_t prefixes = classifier ? classify_prefix_count(classifier) : 0, first[TABLE_MAX_TABLES] = {0};
 
-	for (uint32_t t = 0; t < set->count; t++) {
-		for (uint32_t i = 0; i < set->tables[t].bind_count; i++, rank++) {
-			const struct table_bind *bind = &set->tables[t].binds[i];
+	if (!classifier)
+		alloc_failed();
+	for (uint32_t t = 1; t < set->count; t++)
+		first[t] = first[t - 1] + set->tables[t - 1].bind_count;
+	for (uint32_t i = 0; i < 2 * prefixes; i++) {
+		struct classify_prefix prefix = classify_prefix_at(classifier, i / 2);
+		bool matches = prefix.prefix.addr.family != NETADDR_NONE;
 
-			if (bind->prefix.addr.family == NETADDR_NONE)
-				continue;
-			items[count] = item_of(bind);
-			items[count].side = side;
-			items[count].table = (uint16_t)t;
-			items[count++].rank = rank;
+		for (uint32_t n = 0; matches && n < prefix.bind_counts[i % 2]; n++) {
+			const struct classify_bind_range *range = &prefix.binds[i % 2][n];
+			struct item *item = &walk->items[(*count)++];
+			int number = (int)range->number;
+
+			*item = item_of(&prefix.prefix);
+			item->side = side;
+			item->protocol = i % 2;
+			item->port_start = range->start;
+			item->port_end = range->end;
+			item->table = (uint16_t)classify_table(number);
+			item->rank = first[item->table] + classify_bind(number);
 		}
 	}
-	return count;
+	classify_free(classifier);
 }
 
 void bind_diff_create(struct bind_diff *diff, const struct table_set *before, const struct table_set *after)
 {
-	uint32_t old = table_set_totals(before).binds, new = table_set_totals(after).binds, count;
+	uint32_t old = table_set_totals(before).binds, new = table_set_totals(after).binds, count = 0;
 	struct walk walk = {
 		.diff = diff,
-		.items = alloc_zeroed((size_t)old + new, sizeof(*walk.items)),
-		.heaps[0].items = alloc_zeroed((size_t)old + new, sizeof(struct item *)),
-		.heaps[1].items = alloc_zeroed((size_t)old + new, sizeof(struct item *)),
+		.items = alloc_zeroed(2 * ((size_t)old + new), sizeof(*walk.items)),
 		.frames = alloc_zeroed(MAX_DEPTH, sizeof(*walk.frames)),
 		.inherited = alloc_zeroed(MAX_DEPTH, PORTS),
 	};
 
 	diff->fates[0] = alloc_zeroed(old, sizeof(*diff->fates[0]));
 	diff->fates[1] = alloc_zeroed(new, sizeof(*diff->fates[1]));
-	count = collect(walk.items, before, 0);
-	count += collect(walk.items + count, after, 1);
+	collect(&walk, &count, before, 0);
+	collect(&walk, &count, after, 1);
 	qsort(walk.items, count, sizeof(*walk.items), compare_items);
 	walk_items(&walk, count);
 	free(walk.items);
-	free(walk.heaps[0].items);
-	free(walk.heaps[1].items);
 	free(walk.segments);
 	free(walk.frames);
 	free(walk.inherited);

@@ -13,12 +13,6 @@ enum {
 	NO_NODE = CLASSIFY_NO_PREFIX,
 };
 
-/* Ports, inclusive, with their first bind as a lookup returns it. Disjoint and ascending. */
-struct bind_range {
-	uint16_t start, end;
-	uint32_t number;
-};
-
 struct node {
 	struct netprefix prefix;
 	uint32_t parent; /* or NO_NODE */
@@ -38,7 +32,7 @@ struct classifier {
 	uint32_t node_count, range_count, bind_range_count;
 	struct node *nodes;
 	struct classify_range *ranges;
-	struct bind_range *bind_ranges;
+	struct classify_bind_range *bind_ranges;
 	uint32_t slot_mask;
 	uint32_t *slots; /* hash table of nodes with open addressing: node index or NO_NODE; at most half full */
 };
@@ -98,7 +92,7 @@ static uint32_t find_longest(const struct classifier *classifier, uint8_t family
 	return NO_NODE;
 }
 
-static int find_range(const struct bind_range *ranges, uint32_t count, uint16_t port)
+static int find_range(const struct classify_bind_range *ranges, uint32_t count, uint16_t port)
 {
 	uint32_t low = 0, high = count;
 
@@ -228,7 +222,7 @@ static void add_range(
 	uint16_t table = (uint16_t)(number / CLASSIFY_BINDS);
 
 	classifier->bind_ranges[classifier->bind_range_count++] =
-		(struct bind_range){.start = (uint16_t)start, .end = (uint16_t)(end - 1), .number = number};
+		(struct classify_bind_range){.start = (uint16_t)start, .end = (uint16_t)(end - 1), .number = number};
 	node->range_count[p]++;
 	if (node->count[p] && last->table == table && (uint32_t)last->end + 1 == start) {
 		last->end = (uint16_t)(end - 1);
@@ -434,5 +428,7 @@ struct classify_prefix classify_prefix_at(const struct classifier *classifier, u
 		.parent = node->parent,
 		.ranges = {classifier->ranges + node->first[0], classifier->ranges + node->first[1]},
 		.counts = {node->count[0], node->count[1]},
+		.binds = {classifier->bind_ranges + node->first_range[0], classifier->bind_ranges + node->first_range[1]},
+		.bind_counts = {node->range_count[0], node->range_count[1]},
 	};
 }

@@ -25,11 +25,19 @@ struct classify_range {
 	uint16_t table; /* the lowest table with such a bind */
 };
 
+/* The same for each bind of the prefix that is the first for some of its ports. */
+struct classify_bind_range {
+	uint16_t start, end; /* inclusive */
+	uint32_t number; /* of the bind, as a lookup returns it */
+};
+
 struct classify_prefix {
 	struct netprefix prefix;
 	uint32_t parent; /* index of the parent, less than the index of this prefix; or CLASSIFY_NO_PREFIX */
 	const struct classify_range *ranges[2]; /* TCP, UDP */
 	uint32_t counts[2];
+	const struct classify_bind_range *binds[2];
+	uint32_t bind_counts[2];
 };
 
 #define CLASSIFY_NO_PREFIX UINT32_MAX
@@ -48,7 +56,7 @@ void classify_free(struct classifier *classifier);
 /* Size in bytes, for users. */
 size_t classify_memory(const struct classifier *classifier);
 
-/* The distinct prefixes of all binds, for portmap_build(). */
+/* The distinct prefixes of all binds. */
 uint32_t classify_prefix_count(const struct classifier *classifier);
 struct classify_prefix classify_prefix_at(const struct classifier *classifier, uint32_t index);
 
