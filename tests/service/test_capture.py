@@ -9,6 +9,7 @@ import signal
 import socket
 import struct
 import subprocess
+import time
 
 import pytest
 from scapy.layers.inet import ICMP, IP, TCP, UDP
@@ -396,6 +397,15 @@ def test_hostile_requests_end_in_a_refusal(setup):
     assert setup.state()["capture"] == 0
     out, _ = setup.capture([FORWARDED], "-c", 1)
     assert b": forwarded" in out
+
+
+def test_a_busy_host_may_send_the_request_later(setup):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+        client.settimeout(TIMEOUT_S)
+        client.connect(str(setup.director.folder / f"dpdk/{setup.director.file_prefix}/glb_capture"))
+        time.sleep(0.5)
+        client.send(request())
+        assert client.recv(65536)[:4] not in (b"", bytes(4)), "CAPTURE_STARTED"
 
 
 def test_reload_names_each_packets_table_and_generation(setup):

@@ -48,7 +48,9 @@ int capture_client_reply(struct capture_client *client)
 	if (size < 0)
 		return explain(client, errno);
 	if ((size_t)size < sizeof(type))
-		return command_error("%s: the director closed the connection without a reply", client->path);
+		return command_error(
+			"%s: the director closed the connection without a reply, as it does while it stops or is very busy: try again",
+			client->path);
 	client->size = (size_t)size;
 	memcpy(&type, client->message, sizeof(type));
 	if (type == CAPTURE_REFUSED && client->size == sizeof(*refusal))

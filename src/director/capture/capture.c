@@ -21,6 +21,8 @@
 #include "director/thread.h"
 #include "program/log.h"
 
+#define REFUSAL_MS 200 /* for the request of a client that is refused */
+
 struct capture {
 	struct capture_sources sources;
 	pthread_t thread;
@@ -103,8 +105,8 @@ static void take_client(struct capture *capture)
 		return;
 	}
 	/* The request is received first: if it were still unread when fd is closed, the client would not get the
-	 * reason. */
-	received = session_receive(fd, &unused);
+	 * reason. A capture that runs does not wait for long. */
+	received = session_receive(fd, REFUSAL_MS, &unused);
 	if (received && !allowed)
 		session_refuse(fd, "permission denied: run this command as root or as the director's user");
 	else if (received)

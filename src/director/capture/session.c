@@ -26,7 +26,7 @@ _Static_assert(sizeof(struct capture_instruction) == sizeof(struct bpf_insn) &&
 		       offsetof(struct capture_instruction, k) == offsetof(struct bpf_insn, k),
 	"an instruction of a message is one of libpcap");
 
-#define REQUEST_MS 200 /* a client sends its request as soon as it is connected */
+#define REQUEST_MS 2000 /* a client sends its request as soon as it is connected, but its host may be busy */
 #define STALLED_MS 5000 /* a client that reads nothing for so long is gone */
 #define LAST_MS    1000 /* how long the end waits for a client that reads slowly */
 
@@ -66,13 +66,13 @@ static const char *find_fault(const struct capture_request *request, size_t size
 	return NULL;
 }
 
-bool session_receive(int fd, struct capture_request *request)
+bool session_receive(int fd, int wait_ms, struct capture_request *request)
 {
 	struct pollfd ready = {.fd = fd, .events = POLLIN};
 	const char *fault;
 	ssize_t size;
 
-	if (poll(&ready, 1, REQUEST_MS) != 1)
+	if (poll(&ready, 1, wait_ms) != 1)
 		return false;
 	size = recv(fd, request, sizeof(*request), MSG_DONTWAIT | MSG_TRUNC);
 	if (size <= 0)
@@ -206,7 +206,7 @@ bool session_start(struct session *session, const struct capture_sources *from, 
 	bool gone = false;
 
 	*session = (struct session){.from = from, .fd = fd};
-	if (!session_receive(fd, &session->request) || !find_table(session))
+	if (!session_receive(fd, REQUEST_MS, &session->request) || !find_table(session))
 		return false;
 	memcpy(session->program, session->request.program, sizeof(session->program));
 	session->choice.program = session->request.program_size ? session->program : NULL;

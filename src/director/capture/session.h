@@ -43,8 +43,9 @@ bool session_start(struct session *session, const struct capture_sources *from, 
 /* Tells a client why there is no capture for it. */
 void session_refuse(int fd, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Receives the request of a client. Returns false after the client was told what is wrong with it. */
-bool session_receive(int fd, struct capture_request *request);
+/* Receives the request of a client, which has wait_ms to send it. Returns false after the client was told what is wrong
+ * with it. */
+bool session_receive(int fd, int wait_ms, struct capture_request *request);
 
 /* Sends what the workers have captured. Returns SESSION_RUNS, or why the capture ends: an enum capture_reason. */
 int session_step(struct session *session);
