@@ -251,6 +251,17 @@ def test_a_table_cannot_bring_its_own_command(daemon, script):
     assert status["src"]["refused"] == 2 and status["tables"][0]["backends"][0]["verdict"] == "healthy"
 
 
+def test_no_command_outlives_a_daemon_that_stops(daemon, script, tmp_path):
+    """One that still runs may have sockets of the daemon, so that the next daemon could not serve on its port."""
+    path = script(f"echo $$ >> {tmp_path}/pids; exec sleep 1000")
+    made = daemon(*[table(backend(f"10.78.1.{i + 1}", command="db"), name=f"t{i}", vips=[f"203.0.113.{i}"]) for i in range(100)],
+                  commands=commands(path), timeout_ms=100000, max_commands=100).start()
+    pids = tmp_path / "pids"
+    wait_until(lambda: pids.exists() and len(pids.read_text().split()) == 100, "all commands run")
+    made.stop()
+    assert not [pid for pid in pids.read_text().split() if is_alive(pid)]
+
+
 def test_a_running_command_ends_with_the_daemon_and_with_its_check(daemon, script, tmp_path):
     path = script(f"echo $$ > {tmp_path}/pid; exec sleep 1000")
     made = daemon(table(backend(PROXY, command="db", tcp=nginx.OK)), commands=commands(path), timeout_ms=100000).start()

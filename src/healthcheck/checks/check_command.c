@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "common/clock.h"
 #include "common/text.h"
 #include "conf/conf_argv.h"
 #include "program/child.h"
@@ -260,10 +261,16 @@ struct commands *check_command_open(struct ev_loop *loop, struct faults *faults)
 	return commands;
 }
 
+#define END_MS 1000 /* for all killed programs to end */
+
 void check_command_close(struct commands *commands)
 {
+	uint64_t deadline = clock_now_ms() + END_MS;
+	int status;
+
 	while (commands && commands->left) {
-		kill(-commands->left->child.pid, SIGKILL);
+		if (clock_now_ms() < deadline) /* all were killed when they were left */
+			child_wait(&commands->left->child, 0, NULL, NULL, &status);
 		forget(commands->left);
 	}
 	free(commands);

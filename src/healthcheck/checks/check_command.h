@@ -20,5 +20,6 @@
 /* Returns NULL and adds an error on failure. `loop` must be the default loop. */
 struct commands *check_command_open(struct ev_loop *loop, struct faults *faults);
 
-/* No command probe may be running. Kills the programs that are left. */
+/* No command probe may be running. Kills the programs that are left, and waits until they have ended, at most two
+ * seconds. */
 void check_command_close(struct commands *commands);

@@ -311,10 +311,12 @@ void reload_hook_request(struct reload_hook *hook)
 
 void reload_hook_close(struct reload_hook *hook)
 {
+	int status;
+
 	if (!hook->loop)
 		return;
-	if (hook->child.pid > 0)
-		kill(-hook->child.pid, SIGKILL);
+	if (hook->child.pid > 0) /* one that was just forked still has our sockets, which the next daemon needs */
+		child_wait(&hook->child, 0, NULL, NULL, &status);
 	for (int i = 0; i < RELOAD_HOOK_ORPHANS; i++)
 		ev_child_stop(hook->loop, &hook->orphans[i].child);
 	ev_child_stop(hook->loop, &hook->exit);

@@ -83,7 +83,8 @@ void reload_hook_request(struct reload_hook *hook);
 /* Returns true if the hook has built the binary table, and somebody else has changed or removed it since then. */
 bool reload_hook_is_undone(const struct reload_hook *hook);
 
-/* Kills the child, if there is one. Does nothing if reload_hook_open() was not called. */
+/* Kills the child, if there is one, and waits until it has ended, at most a second. Does nothing if reload_hook_open()
+ * was not called. */
 void reload_hook_close(struct reload_hook *hook);
 
 const char *reload_hook_state_name(enum reload_hook_state state);
