@@ -80,6 +80,7 @@ COMMANDS = {
                   "--vip: '10.0.0.1:{}/tcp' is not a bind: "),
     "attach --port": (lambda bad: [REDIRECT, "attach", "none0", "--port", bad],
                       "attach: --port: '{}' is not a number from 1 to 65535"),
+    "check --hops": (lambda bad: [REDIRECT, "check", "none0", "--hops", bad], "check: --hops: '{}' is not a number from 1 to 31"),
 }
 # These commands take an empty text for no value.
 WITHOUT_EMPTY = ("stats --watch",)
