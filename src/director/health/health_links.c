@@ -119,7 +119,7 @@ static void add_exception_interfaces(const struct health_watch *watch, struct he
 		snprintf(object, sizeof(object), "glb%u", watch->ports->list[i].id);
 		if (link.missing)
 			health_add(report, HEALTH_EXCEPTION_DOWN, HEALTH_DEGRADES, object,
-				"the interface was removed, so the kernel gets no packets: restart the watch, which makes it again");
+				"the interface was removed, so the kernel gets no packets: restart the director, which makes it again");
 		else if (!link.up)
 			health_add(report, HEALTH_EXCEPTION_DOWN, HEALTH_DEGRADES, object,
 				"the interface is down, so the kernel gets no packets: ip link set %s up", object);
