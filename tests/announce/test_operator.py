@@ -421,7 +421,7 @@ def test_full_disk(announcer, director):
             announcer.wait_rounds(director, 10)
             assert announcer.announced == []  # a process that is killed could not leave them to `release`
             assert "No space left on device; the file is unchanged. To withdraw " in announcer.call("withdraw", code=1).stderr
-            assert sorted(path.name for path in full.iterdir()) == ["ballast", "status.json.lock"]
+            wait_until(lambda: sorted(path.name for path in full.iterdir()) == ["ballast", "status.json.lock"], "no file is left of an attempt")
             announcer.stop(signal.SIGKILL)
         assert "other VIPs may still be announced" in announcer.call("release", code=1).stderr
         (full / "ballast").unlink()

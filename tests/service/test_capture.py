@@ -406,6 +406,7 @@ def test_a_busy_host_may_send_the_request_later(setup):
         time.sleep(0.5)
         client.send(request())
         assert client.recv(65536)[:4] not in (b"", bytes(4)), "CAPTURE_STARTED"
+    setup.wait_idle()
 
 
 def test_reload_names_each_packets_table_and_generation(setup):
