@@ -21,7 +21,7 @@ void table_past_sort(struct table_past *state);
  * other one may have any order. */
 bool table_past_is_same(const struct table_past *sorted, const struct table_past *other);
 
-/* Whether a previous state is kept when the table changes, and if not, why. */
+/* What becomes of a previous state when the table changes: it is kept, or it goes for one of these reasons. */
 enum table_past_fate {
 	TABLE_PAST_KEPT,
 	TABLE_PAST_REPEATED, /* the same as a newer one, or as the present state: the rows name its proxies anyway */

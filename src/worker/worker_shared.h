@@ -25,7 +25,7 @@ struct live_table {
 	uint32_t version; /* of the binary file; 0: JSON */
 	uint64_t generation; /* 1 for the table at start; every reload adds 1 */
 	uint64_t fingerprint; /* table_set_fingerprint() of the routes' set, which takes milliseconds */
-	/* What each table is recognised by in later tables, see director/reload/reload.h */
+	/* The slot of each table, see director/reload/reload.h */
 	uint16_t slot[TABLE_MAX_TABLES];
 	struct table_counts counts; /* a worker writes its own rows */
 	/*

@@ -20,7 +20,7 @@ struct ports;
 struct reload;
 struct workers;
 
-/* What captures read; borrowed. All must exist until capture_close(). */
+/* The parts of the director that captures read. They are borrowed, and must exist until capture_close(). */
 struct capture_sources {
 	const struct ports *ports;
 	const struct workers *workers;

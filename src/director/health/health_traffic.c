@@ -15,7 +15,6 @@
  */
 static uint64_t lost_in_ports(struct health_watch *watch)
 {
-
 	for (uint16_t i = 0; i < watch->ports->count; i++) {
 		uint64_t lost, seen = watch->lost_by_port[i];
 		struct rte_eth_stats stats;

@@ -29,7 +29,7 @@ struct health_counts {
 };
 
 struct health_watch {
-	/* Where it looks; borrowed */
+	/* It looks at these, which are borrowed. */
 	const struct conf *conf;
 	struct ports *ports;
 	const struct workers *workers;
@@ -37,7 +37,7 @@ struct health_watch {
 	struct reload *reload;
 	struct underlay_report *underlay;
 
-	/* What it has found */
+	/* The result */
 	struct health health;
 
 	/* The health sources remember this between ticks. */
