@@ -180,9 +180,9 @@ static void end_with_status(struct reload_hook *hook, int status)
 
 	if (code == 0) {
 		succeed_with(hook, notified ? RELOAD_HOOK_DIRECTOR_CURRENT : RELOAD_HOOK_DIRECTOR_NONE);
-	} else if (notified && code == RELOAD_HOOK_CHILD_UNVERIFIED) {
+	} else if (notified && code == DELIVER_UNVERIFIED) {
 		succeed_with(hook, RELOAD_HOOK_DIRECTOR_UNKNOWN);
-	} else if (notified && code == RELOAD_HOOK_CHILD_STALE) {
+	} else if (notified && code == DELIVER_STALE) {
 		hook->director = RELOAD_HOOK_DIRECTOR_STALE;
 		fail(hook, "the director does not use the new table");
 	} else {

@@ -3,17 +3,11 @@
 #pragma once
 
 #include "healthcheck/config/conf.h"
-
-/* Exit codes after the director was notified. Any other one but 0 is a failure. */
-enum {
-	/* The director does not tell which table it uses. */
-	RELOAD_HOOK_CHILD_UNVERIFIED = 3,
-	/* The director uses another table than the one that was built. */
-	RELOAD_HOOK_CHILD_STALE = 4,
-};
+#include "deliver/deliver.h"
 
 /*
  * Runs reload_command, or builds the table, notifies the director, and compares the table that it uses with the one
- * that was built. Writes errors to stderr. Ends the process. data: a struct conf.
+ * that was built. Writes errors to stderr. Ends the process with exit code 0, with one of deliver.h, or with another
+ * one after a failure. data: a struct conf.
  */
 void reload_hook_child_run(const void *data);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "healthcheck/publish/director.h"
+#include "deliver/director.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define DIGEST      "digest "
 #define PATIENCE_MS 2000
 
-/* The output belongs to the reload hook's, which is logged. */
+/* The output belongs to that of the caller, which is logged. */
 static bool take(void *, const char *bytes, size_t size)
 {
 	return fwrite(bytes, 1, size, stderr) == size;
@@ -37,10 +37,24 @@ int director_run(const char *const argv[])
 	return error || !WIFEXITED(status) ? 127 : WEXITSTATUS(status);
 }
 
+/* Takes "degraded: REASON; 1 table, generation 2, digest 0123456789abcdef". */
+static bool parse_status(const char *status, struct director_table *table)
+{
+	size_t word = strcspn(status, ":;"), end = strcspn(status, ";");
+	const char *digest = strstr(status, DIGEST);
+
+	if (!digest || strspn(digest + strlen(DIGEST), "0123456789abcdef") != DIRECTOR_DIGEST_SIZE - 1)
+		return false;
+	memcpy(table->digest, digest + strlen(DIGEST), DIRECTOR_DIGEST_SIZE - 1);
+	snprintf(table->state, sizeof(table->state), "%.*s", (int)word, status);
+	if (end > word + 2)
+		snprintf(table->reason, sizeof(table->reason), "%.*s", (int)(end - word - 2), status + word + 2);
+	return true;
+}
+
 bool director_of_unit(const char *unit, struct director_table *table)
 {
 	const char *const argv[] = {"systemctl", "show", "--property=StatusText", "--value", unit, NULL};
-	const char *digest;
 	char *status;
 	size_t size;
 	int error = output_of_both((char *const *)argv, &status, &size);
@@ -52,10 +66,7 @@ bool director_of_unit(const char *unit, struct director_table *table)
 		free(status);
 		return false;
 	}
-	digest = strstr(status, DIGEST);
-	told = digest && strspn(digest + strlen(DIGEST), "0123456789abcdef") == DIRECTOR_DIGEST_SIZE - 1;
-	if (told)
-		memcpy(table->digest, digest + strlen(DIGEST), DIRECTOR_DIGEST_SIZE - 1);
+	told = parse_status(status, table);
 	free(status);
 	return told;
 }
