@@ -17,6 +17,7 @@ PROGRAMS = {
     "glb-redirect": "src/redirect/glb-redirect",
     "glb-bifurcate": "src/bifurcate/glb-bifurcate",
     "glb-announce": "src/announce/glb-announce",
+    "glb-fleet": "src/fleet/glb-fleet",
     "bifurcate.bpf.o": "src/bifurcate/bifurcate.bpf.o",
 }
 # The package glb-lab has no source tree: it runs the installed programs.

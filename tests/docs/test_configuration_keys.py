@@ -73,6 +73,7 @@ def tables(page, heading):
     ("bifurcate.conf", "bifurcate.md", "Configuration", [""]),
     ("announce.conf", "announce.md", "announce.conf", [""]),
     ("announce.conf", "announce.md", "The proof", ["probe"]),
+    ("fleet.conf", "fleet.md", "fleet.conf", ["", "etcd"]),
     ("driver file", "announce.md", "Driver files", [""]),
 ])
 def test_reference(file, page, heading, groups):

@@ -57,7 +57,7 @@ def test_options_of_a_daemon(program):
 
 def subcommands():
     for program, page in (("cli/glb-director-cli", "glb-director-cli.1"), ("redirect/glb-redirect", "glb-redirect.8"),
-                          ("bifurcate/glb-bifurcate", "glb-bifurcate.8"), ("announce/glb-announce", "glb-announce.8")):
+                          ("bifurcate/glb-bifurcate", "glb-bifurcate.8"), ("announce/glb-announce", "glb-announce.8"), ("fleet/glb-fleet", "glb-fleet.8")):
         for name in re.findall(r"^  ([a-z-]+)  ", help_of(f"src/{program}"), flags=re.MULTILINE):
             yield program, page, name
 
@@ -78,7 +78,7 @@ def test_options_of_a_subcommand(program, page, name):
 
 
 @pytest.mark.parametrize("page, program", [("glb-director-cli.1", "cli/glb-director-cli"), ("glb-redirect.8", "redirect/glb-redirect"),
-                                           ("glb-bifurcate.8", "bifurcate/glb-bifurcate"), ("glb-announce.8", "announce/glb-announce")])
+                                           ("glb-bifurcate.8", "bifurcate/glb-bifurcate"), ("glb-announce.8", "announce/glb-announce"), ("glb-fleet.8", "fleet/glb-fleet")])
 def test_subcommands_are_in_the_order_of_the_help(page, program):
     names = re.findall(r"^  ([a-z-]+)  ", help_of(f"src/{program}"), flags=re.MULTILINE)
     assert re.findall(r"^\*([a-z-]+)\*(?: [_\[]|$)", chapter(man(page), "SUBCOMMANDS"), flags=re.MULTILINE) == names

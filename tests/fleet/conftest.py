@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import tempfile
+from pathlib import Path
+
 import pytest
-from etcd import Client, Etcd
+from agent import PREFIX, Agent
+from etcd import Client, Etcd, encode
+from rollouts import BACKENDS, Fleet, timeless
+
+from support.cli import run, table, write_tables
 
 
 @pytest.fixture(scope="module")
@@ -21,3 +28,43 @@ def connect(tmp_path):
     yield start
     for client in clients:
         client.__exit__()
+
+
+@pytest.fixture
+def folder():
+    # pytest's folders can be too long: a socket's path has at most 107 bytes.
+    with tempfile.TemporaryDirectory(prefix="glb-") as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def make_agent(folder, etcd):
+    """make_agent(NAME, KEY=VALUE...): an agent that does not run yet. All have the same etcd, without keys of an earlier test."""
+    agents = []
+
+    def make(name="d1", cluster=etcd, **keys):
+        agents.append(Agent(folder / name, cluster, name, **keys))
+        return agents[-1]
+
+    etcd.ask("/v3/kv/deleterange", {"key": encode(PREFIX + "/"), "range_end": encode(PREFIX + "0")})
+    yield make
+    for agent in agents:
+        agent.__exit__()
+
+
+@pytest.fixture
+def agent(make_agent):
+    return make_agent()
+
+
+@pytest.fixture
+def fleet(etcd, tmp_path):
+    """Three directors that use a table, and WANTED, which replaces a proxy: the steps are announce, switch (drains), wanted."""
+    with Fleet(etcd, tmp_path, ["lb1", "lb2", "lb3"]) as made:
+        made.current = write_tables(tmp_path / "current.json", table(backends=BACKENDS[:4]))
+        made.wanted = write_tables(tmp_path / "wanted.json", table(backends=BACKENDS[1:]))
+        run("plan", made.current, made.wanted, "--write", tmp_path / "plan")
+        made.plan = [timeless(made.current.read_text()), *(timeless((tmp_path / "plan" / f"{i}.json").read_text()) for i in (1, 2, 3))]
+        made.put("table", made.plan[0])
+        made.settle()
+        yield made

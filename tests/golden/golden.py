@@ -19,12 +19,13 @@ from support.facts import DROPS, VERDICTS
 EXPECTED = Path(__file__).parent / "expected"
 FILES = {
     "doctor.findings", "fleet.findings", "proxy.findings",
-    "announce.conf.errors", "bifurcate.conf.errors", "director.conf.errors", "driver.conf.errors", "forwarding-table.json.errors",
+    "announce.conf.errors", "bifurcate.conf.errors", "director.conf.errors", "driver.conf.errors", "fleet.conf.errors", "forwarding-table.json.errors",
     "healthcheck.conf.errors", "redirect.conf.errors",
     "glb-announce.help", "glb-announce.output",
     "glb-bifurcate.help",
     "glb-director.help", "glb-director.metrics", "glb-director.output", "glb-director.page", "glb-director.statsd", "glb-director.telemetry",
     "glb-director-cli.help", "glb-director-cli.output", "glb-director-cli.live",
+    "glb-fleet.help",
     "glb-healthcheck.help", "glb-healthcheck.metrics", "glb-healthcheck.output", "glb-healthcheck.page",
     "glb-redirect.help", "glb-redirect.metrics", "glb-redirect.output",
 }

@@ -8,9 +8,9 @@ import subprocess
 import pytest
 from golden import EXPECTED, FILES, check, sections
 
-from support.tree import ANNOUNCE, BIFURCATE, CLI, DIRECTOR, HEALTHCHECK, REDIRECT
+from support.tree import ANNOUNCE, BIFURCATE, CLI, DIRECTOR, FLEET, HEALTHCHECK, REDIRECT
 
-PROGRAMS = {path.name: path for path in (CLI, DIRECTOR, HEALTHCHECK, REDIRECT, BIFURCATE, ANNOUNCE)}
+PROGRAMS = {path.name: path for path in (CLI, DIRECTOR, HEALTHCHECK, REDIRECT, BIFURCATE, ANNOUNCE, FLEET)}
 
 
 def printed(program, *words, cwd=None):

@@ -3,8 +3,8 @@
 
 from lab.tools import BUILD, PROGRAMS, TREE  # noqa: F401
 
-CLI, DIRECTOR, HEALTHCHECK, REDIRECT, BIFURCATE, ANNOUNCE, BIFURCATE_OBJECT = (
+CLI, DIRECTOR, HEALTHCHECK, REDIRECT, BIFURCATE, ANNOUNCE, FLEET, BIFURCATE_OBJECT = (
     BUILD / PROGRAMS[name]
-    for name in ("glb-director-cli", "glb-director", "glb-healthcheck", "glb-redirect", "glb-bifurcate", "glb-announce", "bifurcate.bpf.o")
+    for name in ("glb-director-cli", "glb-director", "glb-healthcheck", "glb-redirect", "glb-bifurcate", "glb-announce", "glb-fleet", "bifurcate.bpf.o")
 )
 REDIRECT_OBJECT = BUILD / "src/redirect/redirect.bpf.o"

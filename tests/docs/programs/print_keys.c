@@ -9,7 +9,7 @@
 #include "conf/conf_reader.h"
 
 extern const struct conf_key conf_keys[], conf_healthcheck_keys[], redirect_conf_keys[], vf_conf_keys[],
-	announce_conf_keys[], driver_conf_keys[];
+	announce_conf_keys[], driver_conf_keys[], fleet_conf_keys[];
 
 static void print_kind(const struct conf_key *key)
 {
@@ -45,6 +45,7 @@ int main(void)
 	print_keys("redirect.conf", "", redirect_conf_keys);
 	print_keys("bifurcate.conf", "", vf_conf_keys);
 	print_keys("announce.conf", "", announce_conf_keys);
+	print_keys("fleet.conf", "", fleet_conf_keys);
 	print_keys("driver file", "", driver_conf_keys);
 	return 0;
 }

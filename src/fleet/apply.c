@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fleet/apply.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/file/file.h"
+#include "common/siphash.h"
+#include "common/text.h"
+#include "deliver/deliver.h"
+#include "fleet/job.h"
+#include "fleet/keys.h"
+#include "table/file/json/json_text.h"
+#include "table/file/json/table_json.h"
+#include "table/file/table_load.h"
+#include "table/table_guard.h"
+
+#define BINARY_MAX TABLE_LOAD_MAX_BINARY
+
+/* A file as it was before. */
+struct kept {
+	const char *path;
+	char *text; /* NULL: there was none */
+	size_t size;
+};
+
+struct work {
+	const struct apply *apply;
+	char *text; /* what the file shall have */
+	size_t size;
+	struct table_set set; /* of the text, without rows */
+	struct kept json, binary;
+	char digest[DIRECTOR_DIGEST_SIZE];
+	uint64_t on_disk; /* apply_hash() of what the agent has written to the file; 0: nothing */
+	bool edited;
+};
+
+uint64_t apply_hash(const char *text, size_t size)
+{
+	static const uint8_t key[SIPHASH_KEY_SIZE] = "GLB fleet table";
+	uint64_t hash = siphash(key, text, size);
+
+	return hash ? hash : 1;
+}
+
+static _Noreturn void finish(struct work *work, const char *word, const char *reason)
+{
+	char fingerprint[TEXT_HEX64] = "", written[TEXT_HEX64];
+
+	if (work->set.count)
+		text_hex64(table_set_fingerprint(&work->set), fingerprint);
+	text_hex64(work->on_disk, written);
+	job_finish(json_pack("{s:s, s:o, s:s, s:s, s:s, s:b}", "result", word, "reason", json_text(reason), "written",
+		written, "digest", work->digest, "fingerprint", fingerprint, "edited", work->edited));
+}
+
+static _Noreturn void finish_faults(struct work *work, const char *word, const struct faults *faults)
+{
+	char reason[1024];
+
+	if (faults->errors > 1)
+		snprintf(reason, sizeof(reason), "%s (and %zu more)", faults_first_error(faults), faults->errors - 1);
+	else
+		snprintf(reason, sizeof(reason), "%s", faults_first_error(faults));
+	finish(work, word, reason);
+}
+
+/* The table in use: the JSON file, or the binary table if that file is missing or damaged. */
+static bool load_old(const struct fleet_conf *conf, struct table_set *old)
+{
+	struct faults ignored = {0};
+	bool loaded =
+		table_load_json(conf->table, old, &ignored) == 0 || table_load(conf->binary, old, NULL, &ignored) == 0;
+
+	faults_clear(&ignored);
+	return loaded;
+}
+
+static void check(struct work *work)
+{
+	const struct fleet_conf *conf = work->apply->conf;
+	struct faults faults = {0};
+	struct table_set old;
+	struct table_guard guard = {.old = &old, .new = &work->set, .max_shrink = conf->max_shrink};
+	char why[TABLE_GUARD_TEXT_MAX];
+
+	work->text = keys_expand(work->apply->text, conf->keys_dir, &faults);
+	if (!work->text)
+		finish_faults(work, "refused", &faults);
+	work->size = strlen(work->text);
+	if (table_json_parse(work->text, work->size, &work->set, &faults))
+		finish_faults(work, "refused", &faults);
+	if (work->apply->known || !load_old(conf, &old))
+		return;
+	if (!table_guard_allows(&guard, &faults))
+		finish(work, "refused", table_guard_refusal(&guard, &faults, why));
+	table_set_free(&old);
+	faults_clear(&faults);
+}
+
+static bool keep(struct kept *kept, const char *path, size_t max, struct faults *faults)
+{
+	*kept = (struct kept){.path = path};
+	return access(path, F_OK) < 0 || file_read(path, "a table", max, &kept->text, &kept->size, faults) == 0;
+}
+
+static void restore(const struct kept *kept)
+{
+	struct faults faults = {.file = kept->path};
+
+	if (kept->text)
+		file_replace(kept->path, NULL, kept->text, kept->size, &faults);
+	else if (kept->path)
+		unlink(kept->path);
+	if (faults.errors)
+		fprintf(stderr, "the refused table stays in a file: %s\n", faults_first_error(&faults));
+	faults_clear(&faults);
+}
+
+/* Keeps what somebody else has written to the table's file as FILE.before. */
+static int keep_edits(struct work *work, struct faults *faults)
+{
+	const struct kept *json = &work->json;
+	char path[PATH_MAX];
+	bool again;
+
+	work->edited = json->text && apply_hash(json->text, json->size) != work->apply->written;
+	if (!work->edited)
+		return 0;
+	snprintf(path, sizeof(path), "%s.before", json->path);
+	again = access(path, F_OK) == 0;
+	faults->file = path;
+	if (file_replace_like(path, json->path, json->text, json->size, faults))
+		return -EIO;
+	fprintf(stderr,
+		"%s was not as glb-fleet had written it: the table of the fleet replaces it, and the old text is kept as %s%s\n",
+		json->path, path, again ? ", in place of an older one" : "");
+	return 0;
+}
+
+static void write_json(struct work *work)
+{
+	const struct fleet_conf *conf = work->apply->conf;
+	struct faults faults = {0};
+
+	if (!keep(&work->json, conf->table, TABLE_LOAD_MAX_JSON, &faults))
+		finish_faults(work, "failed", &faults);
+	work->on_disk = apply_hash(work->text, work->size);
+	if (work->json.text && work->json.size == work->size && memcmp(work->json.text, work->text, work->size) == 0)
+		return;
+	work->on_disk = 0;
+	if (keep_edits(work, &faults))
+		finish_faults(work, "failed", &faults);
+	faults.file = conf->table;
+	if (file_replace(conf->table, NULL, work->text, work->size, &faults))
+		finish_faults(work, "failed", &faults);
+	work->on_disk = apply_hash(work->text, work->size);
+	faults_clear(&faults);
+}
+
+/* The director runs and uses another table, so it has refused this one. Does not leave that for its next start. */
+static _Noreturn void take_back(struct work *work, const struct director_table *table)
+{
+	char reason[512];
+
+	restore(&work->binary);
+	restore(&work->json);
+	work->on_disk = work->json.text ? apply_hash(work->json.text, work->json.size) : 0;
+	snprintf(reason, sizeof(reason),
+		"the director refuses it and keeps the table with digest %s%s%s; the files are as before",
+		table->digest, table->error[0] ? ": " : "", table->error);
+	work->digest[0] = '\0';
+	finish(work, "refused", reason);
+}
+
+static void deliver(struct work *work)
+{
+	const struct fleet_conf *conf = work->apply->conf;
+	const struct deliver plan = {.json = conf->table,
+		.binary = conf->build,
+		.rights = conf->table,
+		.notify = conf->notify,
+		.timeout_ms = conf->reload_timeout_ms};
+	struct director_table table;
+	struct faults faults = {0};
+	int code;
+
+	if (!keep(&work->binary, conf->build, BINARY_MAX, &faults))
+		finish_faults(work, "failed", &faults);
+	if (deliver_build(&plan, work->digest)) {
+		work->digest[0] = '\0';
+		finish(work, "failed", "the binary table was not built");
+	}
+	if (!conf->notify || (deliver_ask(conf->notify, &table) && strcmp(table.digest, work->digest) == 0))
+		return;
+	code = deliver_notify(&plan, work->digest);
+	if (code == 0 || code == DELIVER_UNVERIFIED)
+		return;
+	/* systemctl fails in the same way if the director refuses the table and if it does not run. */
+	if ((code == DELIVER_STALE || conf->notify[0] != '/') && deliver_ask(conf->notify, &table) &&
+		strcmp(table.digest, work->digest) != 0)
+		take_back(work, &table);
+	finish(work, "failed", "the director was not notified; it uses the table when it starts");
+}
+
+void apply_run(const void *data)
+{
+	struct work work = {.apply = data};
+
+	check(&work);
+	write_json(&work);
+	if (work.apply->conf->build)
+		deliver(&work);
+	finish(&work, "applied", "");
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* glb-fleet: makes the table in etcd the table of this director, and tells the fleet which one the director uses. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/file/file.h"
+#include "common/file/file_lock.h"
+#include "fleet/daemon.h"
+#include "fleet/keys.h"
+#include "fleet/status.h"
+#include "program/command.h"
+#include "program/early_signals.h"
+#include "program/installed.h"
+#include "program/log.h"
+#include "program/member.h"
+#include "program/not_configured.h"
+
+enum { CONFIG_FILE, JSON };
+
+#define OPTION_CONFIG_FILE [CONFIG_FILE] = {"config-file", "FILE", "the configuration", INSTALLED_FLEET_CONF}
+
+static const struct command_option options[] = {
+	OPTION_CONFIG_FILE,
+	{0},
+};
+
+static const struct command_option status_options[] = {
+	OPTION_CONFIG_FILE,
+	[JSON] = {"json", NULL, "print JSON"},
+	{0},
+};
+
+static bool read_conf(const struct command_args *args, struct fleet_conf *conf)
+{
+	struct faults faults = {.file = args->values[CONFIG_FILE], .thorough = true};
+	bool read = fleet_conf_read(faults.file, conf, &faults) == 0;
+
+	faults_report(&faults, FAULTS_ALL, command_fault, NULL);
+	faults_clear(&faults);
+	return read;
+}
+
+/* The lock says which process writes the files. The kernel ends it with the process. */
+static bool lock(const struct fleet_conf *conf)
+{
+	char holder[FILE_LOCK_HOLDER_MAX];
+	int fd = file_lock(conf->status_file, 1000, holder);
+
+	if (fd == -EWOULDBLOCK)
+		log_error("%s: another glb-fleet runs with this status_file: %s", conf->status_file, holder);
+	else if (fd < 0)
+		log_error("%s.lock: cannot be created: %s; create its folder, or set status_file", conf->status_file,
+			strerror(-fd));
+	return fd >= 0;
+}
+
+static int run_daemon(const struct command_args *args)
+{
+	const char *path = args->values[CONFIG_FILE];
+	struct faults faults = {.file = path, .thorough = true};
+	struct fleet_conf conf;
+	int error;
+
+	log_open("glb-fleet", false);
+	error = fleet_conf_read(path, &conf, &faults);
+	log_faults(&faults, FAULTS_ALL);
+	faults_clear(&faults);
+	if (!error && lock(&conf))
+		return daemon_run(path, &conf);
+	fleet_conf_free(&conf);
+	if (error == -ENOENT) {
+		log_error("glb-fleet is not configured yet: " INSTALLED_PAGES
+			  "/examples/fleet.conf is an example of this file");
+		return EXIT_NOT_CONFIGURED;
+	}
+	return COMMAND_FAILED;
+}
+
+static int check(const struct command_args *args)
+{
+	struct fleet_conf conf;
+	bool good = read_conf(args, &conf);
+
+	fleet_conf_free(&conf);
+	return good ? COMMAND_OK : COMMAND_FAILED;
+}
+
+/* Returns NULL after an error message. */
+static json_t *read_status(const struct fleet_conf *conf)
+{
+	struct faults faults = {.file = conf->status_file};
+	json_t *status = NULL;
+	char *text;
+	size_t size;
+
+	if (!file_is_locked(conf->status_file)) {
+		command_error("glb-fleet does not run: systemctl start glb-fleet");
+		return NULL;
+	}
+	if (file_read(conf->status_file, "a status", STATUS_MAX, &text, &size, &faults) == 0) {
+		status = json_loadb(text, size, 0, NULL);
+		if (!status)
+			command_error("%s: is not JSON; restart glb-fleet", conf->status_file);
+		free(text);
+	}
+	faults_report(&faults, FAULTS_ERRORS, command_fault, NULL);
+	faults_clear(&faults);
+	return status;
+}
+
+static void print_status(const json_t *status)
+{
+	const json_t *etcd = json_object_get(status, "etcd"), *director = json_object_get(status, "director");
+	const json_t *refused = json_object_get(director, "refused"), *table = json_object_get(director, "table"),
+		     *reason;
+	const json_t *rollout = json_object_get(status, "rollout");
+	bool connected = json_is_true(json_object_get(etcd, "connected"));
+	size_t i;
+
+	command_print(2, "%s", member_text(status, "summary"));
+	command_print(2, "etcd: %s: %s", connected ? "replies" : "does not reply",
+		member_text(etcd, connected ? "endpoint" : "error"));
+	command_print(2,
+		"in etcd: revision %" JSON_INTEGER_FORMAT "; in the file: revision %" JSON_INTEGER_FORMAT
+		"; the director uses: revision %" JSON_INTEGER_FORMAT ", fingerprint %s",
+		member_number(director, "seen"), member_number(status, "applied"), member_number(table, "revision"),
+		*member_text(table, "fingerprint") ? member_text(table, "fingerprint") : "unknown");
+	if (json_is_object(refused))
+		command_print(2, "refused: revision %" JSON_INTEGER_FORMAT ": %s", member_number(refused, "revision"),
+			member_text(refused, "reason"));
+	if (*member_text(rollout, "id"))
+		command_print(2, "roll-out %s: %s, step %" JSON_INTEGER_FORMAT "%s%s%s%s", member_text(rollout, "id"),
+			member_text(rollout, "state"), member_number(rollout, "step"),
+			*member_text(rollout, "leader") ? ", advanced by " : "", member_text(rollout, "leader"),
+			*member_text(rollout, "reason") ? ": " : "", member_text(rollout, "reason"));
+	json_array_foreach(json_object_get(director, "reasons"), i, reason)
+		command_print(2, "director: %s", json_string_value(reason));
+}
+
+static int run_status(const struct command_args *args)
+{
+	struct fleet_conf conf;
+	json_t *status = read_conf(args, &conf) ? read_status(&conf) : NULL, *director;
+	bool good;
+
+	if (status && args->options[JSON]) {
+		json_dumpf(status, stdout, JSON_INDENT(2));
+		printf("\n");
+	} else if (status) {
+		print_status(status);
+	}
+	director = json_object_get(status, "director");
+	good = status && json_is_true(json_object_get(json_object_get(status, "etcd"), "connected")) &&
+	       json_is_null(json_object_get(director, "refused")) && !*member_text(status, "failing") &&
+	       !*member_text(status, "conflict") && json_is_true(json_object_get(director, "healthy"));
+	json_decref(status);
+	fleet_conf_free(&conf);
+	return good ? COMMAND_OK : COMMAND_FAILED;
+}
+
+static int accept(const struct command_args *args)
+{
+	struct fleet_conf conf;
+	json_t *status = read_conf(args, &conf) ? read_status(&conf) : NULL;
+	int error = 0, code = COMMAND_FAILED;
+	pid_t pid;
+
+	if (status && !json_is_true(json_object_get(status, "unconfirmed")))
+		command_error("nothing waits for a confirmation");
+	else if (status && (error = file_lock_signal(conf.status_file, SIGUSR1, &pid)) != 0)
+		command_error("SIGUSR1 to process %ld: %s", (long)pid, strerror(-error));
+	else if (status)
+		code = COMMAND_OK;
+	json_decref(status);
+	fleet_conf_free(&conf);
+	return code;
+}
+
+static int run_keys(const struct command_args *args)
+{
+	struct faults faults = {0};
+	struct fleet_conf conf;
+	char id[17];
+	bool good = read_conf(args, &conf) && keys_id(conf.keys_dir, args->operands[0], id, &faults);
+
+	if (good)
+		printf("\"keys\": \"%s\", \"keys_id\": \"%s\"\n", args->operands[0], id);
+	faults_report(&faults, FAULTS_ERRORS, command_fault, NULL);
+	faults_clear(&faults);
+	fleet_conf_free(&conf);
+	return good ? COMMAND_OK : COMMAND_FAILED;
+}
+
+static const struct command run_command = {
+	.name = "run",
+	.run = run_daemon,
+	.summary = "Make the table in etcd the table of this director, until SIGTERM",
+	.options = options,
+};
+
+static const struct command check_command = {
+	.name = "check",
+	.run = check,
+	.summary = "Check the configuration",
+	.options = options,
+};
+
+static const struct command status_command = {
+	.name = "status",
+	.run = run_status,
+	.summary = "Print which table is in use, and why not the one in etcd",
+	.options = status_options,
+};
+
+static const struct command accept_command = {
+	.name = "accept",
+	.run = accept,
+	.summary = "Use the table in etcd, although etcd went back, as after the restore of a backup",
+	.options = options,
+};
+
+static const struct command keys_command = {
+	.name = "keys",
+	.run = run_keys,
+	.operands = "NAME",
+	.summary = "Print the members that stand for the keys in the file NAME in a table in etcd",
+	.options = options,
+};
+
+static const struct command *const commands[] = {
+	&run_command,
+	&check_command,
+	&status_command,
+	&accept_command,
+	&keys_command,
+};
+
+static const struct command_program program = {
+	.name = "glb-fleet",
+	.commands = commands,
+	.count = sizeof(commands) / sizeof(commands[0]),
+};
+
+int main(int argc, char **argv)
+{
+	if (argc < 2 || strcmp(argv[1], "run") != 0)
+		early_signals_unblock();
+	return command_main(&program, argc, argv);
+}
