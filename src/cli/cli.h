@@ -26,7 +26,7 @@ enum {
 extern const struct command build_config_command, check_command, show_command, lookup_command, diff_command,
 	replay_command, decode_command, migrate_command, reload_command, stats_command, edit_command, undo_command,
 	new_command, next_hops_command, tables_command, health_command, capture_command, doctor_command,
-	simulate_command, plan_command;
+	simulate_command, plan_command, rollout_command, fleet_command;
 
 /* Prints the faults of these kinds on stderr, and clears all. Returns COMMAND_FAILED. */
 int cli_print_faults(struct faults *faults, enum faults_kinds kinds);
@@ -59,6 +59,7 @@ int cli_reload(const struct command_args *args);
 /* Offers backends and tables of the first operand to the shell. */
 command_values cli_values;
 void edit_offer_verbs(void); /* of the subcommand edit */
+void rollout_offer_actions(void); /* of the subcommand rollout */
 
 /*
  * Finds the table that `text` names: its name, or "#INDEX". Sets *index and returns true; or prints an error, which

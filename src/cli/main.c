@@ -15,6 +15,8 @@ static const struct command *const commands[] = {
 	&lookup_command,
 	&diff_command,
 	&plan_command,
+	&rollout_command,
+	&fleet_command,
 	&simulate_command,
 	&replay_command,
 	&decode_command,

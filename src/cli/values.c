@@ -60,6 +60,8 @@ void cli_values(const char *what, const struct command_args *args)
 {
 	if (strcmp(what, "VERB") == 0)
 		edit_offer_verbs();
+	else if (strcmp(what, "ACTION") == 0)
+		rollout_offer_actions();
 	else if (strcmp(what, "--state") == 0)
 		for (uint8_t state = TABLE_FILLING; state <= TABLE_INACTIVE; state++)
 			command_offer(table_state_name(state), NULL);

@@ -22,6 +22,7 @@ def good(tmp_path):
     (tmp_path / "healthcheck.conf").write_text(HEALTHCHECK)
     (tmp_path / "redirect.conf").write_text('allow_from = ["192.0.2.0/24"];\n')
     (tmp_path / "bifurcate.conf").write_text(BIFURCATE)
+    (tmp_path / "fleet.conf").write_text('etcd = { endpoints = ["https://etcd1:2379"]; };\nprefix = "/glb/ams1";\n')
     (tmp_path / "glb-director").write_text(ENVIRONMENT)
     return {
         "JSON table": tmp_path / "table.json",
@@ -30,11 +31,12 @@ def good(tmp_path):
         "healthcheck.conf": tmp_path / "healthcheck.conf",
         "redirect.conf": tmp_path / "redirect.conf",
         "bifurcate.conf": tmp_path / "bifurcate.conf",
+        "fleet.conf": tmp_path / "fleet.conf",
         "environment file": tmp_path / "glb-director",
     }
 
 
-NAMES = ["table.json", "table.bin", "director.conf", "healthcheck.conf", "redirect.conf", "bifurcate.conf", "glb-director", "x", "x.txt"]
+NAMES = ["table.json", "table.bin", "director.conf", "healthcheck.conf", "redirect.conf", "bifurcate.conf", "fleet.conf", "glb-director", "x", "x.txt"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -52,7 +54,7 @@ def test_the_kind_of_a_faulty_file_is_printed(good, tmp_path):
     bad = tmp_path / "bad"
     for kind, old, new in (("JSON table", '"tcp"', '"sctp"'), ("director.conf", "outbound_src_ip", "outbound_source_ip"),
                            ("healthcheck.conf", "src", "source"), ("redirect.conf", "/24", "/33"),
-                           ("bifurcate.conf", "mac", "mca"), ("environment file", "EAL_ARGS", "EAL_ARG")):
+                           ("bifurcate.conf", "mac", "mca"), ("fleet.conf", "https", "ftp"), ("environment file", "EAL_ARGS", "EAL_ARG")):
         bad.write_text(good[kind].read_text().replace(old, new, 1))
         done = run("check", bad, code=CHECK_ERRORS)
         assert done.stdout.startswith(f"{bad}: invalid {kind}, ") and done.stderr.startswith(f"glb-director-cli: {bad}:")
@@ -101,7 +103,7 @@ def test_a_file_of_another_kind_is_called_so(head, says, name, tmp_path):
 
 def test_option_kind_decides_for_all_files(good, tmp_path):
     for word, kind in (("json", "JSON table"), ("binary", "binary table"), ("director", "director.conf"), ("healthcheck", "healthcheck.conf"),
-                       ("redirect", "redirect.conf"), ("bifurcate", "bifurcate.conf"), ("environment", "environment file")):
+                       ("redirect", "redirect.conf"), ("bifurcate", "bifurcate.conf"), ("fleet", "fleet.conf"), ("environment", "environment file")):
         run("check", "--kind", word, good[kind])
         for other in good:
             if other != kind:
@@ -111,7 +113,7 @@ def test_option_kind_decides_for_all_files(good, tmp_path):
                 assert f": {'invalid' if code == CHECK_ERRORS else 'valid'} {kind}, " in done.stdout
     done = run("check", "--kind", "table", good["JSON table"], code=USAGE)
     assert done.stderr.splitlines()[0] == (
-        "glb-director-cli: check: --kind: 'table' is none of json, binary, director, healthcheck, redirect, bifurcate, environment")
+        "glb-director-cli: check: --kind: 'table' is none of json, binary, director, healthcheck, redirect, bifurcate, fleet, environment")
 
 
 def test_vfs_that_cannot_both_be_made_are_named(tmp_path):

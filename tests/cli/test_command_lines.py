@@ -6,10 +6,10 @@ import subprocess
 
 import pytest
 
-from support.tree import ANNOUNCE, BIFURCATE, CLI, DIRECTOR, HEALTHCHECK, REDIRECT, TREE
+from support.tree import ANNOUNCE, BIFURCATE, CLI, DIRECTOR, FLEET, HEALTHCHECK, REDIRECT, TREE
 
-PROGRAMS = {path.name: path for path in (CLI, DIRECTOR, HEALTHCHECK, REDIRECT, BIFURCATE, ANNOUNCE)}
-WITH_SUBCOMMANDS = ("glb-director-cli", "glb-redirect", "glb-bifurcate", "glb-announce")
+PROGRAMS = {path.name: path for path in (CLI, DIRECTOR, HEALTHCHECK, REDIRECT, BIFURCATE, ANNOUNCE, FLEET)}
+WITH_SUBCOMMANDS = ("glb-director-cli", "glb-redirect", "glb-bifurcate", "glb-announce", "glb-fleet")
 
 
 def call(program, *words, **kwargs):
@@ -111,6 +111,9 @@ FAILS = [
     ("glb-bifurcate", 1, ["sync", "/nonexistent"]),
     ("glb-announce", 1, ["check", "--config-file", "/nonexistent"]),
     ("glb-announce", 1, ["status", "--config-file", "/nonexistent"]),
+    ("glb-fleet", 1, ["check", "--config-file", "/nonexistent"]),
+    ("glb-fleet", 1, ["status", "--config-file", "/nonexistent"]),
+    ("glb-fleet", 6, ["run", "--config-file", "/nonexistent"]),
     ("glb-healthcheck", 6, ["--config-file", "/nonexistent"]),
     ("glb-director", 6, ["--", "--config-file", "/nonexistent", "--forwarding-table", "/nonexistent"]),
 ]

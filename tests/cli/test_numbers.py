@@ -66,6 +66,7 @@ COMMANDS = {
     "diff --max-skew": (lambda bad: [CLI, "diff", "table.json", "table.json", "--max-skew", bad],
                         "diff: " + PERCENT.replace("max-broken", "max-skew")),
     "plan --max-broken": (lambda bad: [CLI, "plan", "table.json", "table.json", "--max-broken", bad], "plan: " + PERCENT),
+    "rollout --max-broken": (lambda bad: [CLI, "rollout", "start", "table.json", "--max-broken", bad], "rollout: " + PERCENT),
     "simulate --proxies": (lambda bad: simulate("--proxies", bad), "simulate: --proxies: '{}' is not a number from 1 to 4096"),
     "simulate --seed": (lambda bad: simulate("--proxies", "8", "--seed", bad), "simulate: --seed: '{}' is not a number from 0 to 4294967295"),
     "simulate --hops": (lambda bad: simulate("--proxies", "8", "--hops", bad), "simulate: --hops: '{}' is not a number from 2 to 8"),

@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "cli/speed.h"
 #include "common/text.h"
+#include "fleet/fleet_conf.h"
 #include "packet/slow.h"
 #include "program/installed.h"
 #include "redirect/config/redirect_conf.h"
@@ -106,6 +107,14 @@ static void check_redirect(const char *path, struct faults *faults)
 	redirect_conf_free(&conf);
 }
 
+static void check_fleet(const char *path, struct faults *faults)
+{
+	struct fleet_conf conf;
+
+	fleet_conf_read(path, &conf, faults);
+	fleet_conf_free(&conf);
+}
+
 static void check_content(struct subject *subject)
 {
 	switch (subject->kind) {
@@ -120,6 +129,9 @@ static void check_content(struct subject *subject)
 		break;
 	case CHECK_BIFURCATE_CONF:
 		vf_conf_read(path_of(subject), &subject->vf, &subject->faults);
+		break;
+	case CHECK_FLEET_CONF:
+		check_fleet(path_of(subject), &subject->faults);
 		break;
 	case CHECK_ENVIRONMENT:
 		check_environment(path_of(subject), &subject->faults);
@@ -291,9 +303,9 @@ static void check_all(struct results *results, char *const *names, size_t count,
 static void check_installed(struct results *results)
 {
 	static const char *const patterns[] = {INSTALLED_DIRECTOR_CONF, INSTALLED_TABLE_SOURCE, INSTALLED_TABLE,
-		INSTALLED_HEALTHCHECK_CONF, INSTALLED_REDIRECT_CONF, INSTALLED_BIFURCATE "/*.conf",
-		INSTALLED_ENVIRONMENT "/glb-director", INSTALLED_ENVIRONMENT "/glb-redirect",
-		INSTALLED_ENVIRONMENT "/glb-redirect.*"};
+		INSTALLED_HEALTHCHECK_CONF, INSTALLED_REDIRECT_CONF, INSTALLED_FLEET_CONF,
+		INSTALLED_BIFURCATE "/*.conf", INSTALLED_ENVIRONMENT "/glb-director",
+		INSTALLED_ENVIRONMENT "/glb-redirect", INSTALLED_ENVIRONMENT "/glb-redirect.*"};
 	glob_t found = {0};
 
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)

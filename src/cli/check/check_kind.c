@@ -11,6 +11,7 @@
 #include "cli/check/check_healthcheck.h"
 #include "common/file/file.h"
 #include "director/conf/conf.h"
+#include "fleet/fleet_conf.h"
 #include "redirect/config/redirect_conf.h"
 
 #define HEAD_MAX         65536 /* bytes of the file that tell its kind */
@@ -25,6 +26,7 @@ static const char *const names[] = {
 	[CHECK_HEALTHCHECK_CONF] = "healthcheck.conf",
 	[CHECK_REDIRECT_CONF] = "redirect.conf",
 	[CHECK_BIFURCATE_CONF] = "bifurcate.conf",
+	[CHECK_FLEET_CONF] = "fleet.conf",
 	[CHECK_ENVIRONMENT] = "environment file",
 };
 
@@ -44,6 +46,7 @@ static enum check_kind kind_by_name(const char *path, char first)
 		{"*healthcheck*.conf", CHECK_HEALTHCHECK_CONF},
 		{"*redirect*.conf", CHECK_REDIRECT_CONF},
 		{"*bifurcate*.conf", CHECK_BIFURCATE_CONF},
+		{"*fleet*.conf", CHECK_FLEET_CONF},
 		{"*.conf", CHECK_DIRECTOR_CONF},
 		{"*.env", CHECK_ENVIRONMENT},
 		{"glb-director", CHECK_ENVIRONMENT},
@@ -100,6 +103,7 @@ static enum check_kind kind_by_keys(const char *text)
 		{CHECK_HEALTHCHECK_CONF, check_healthcheck_keys_in(text)},
 		{CHECK_REDIRECT_CONF, conf_count_keys(text, redirect_conf_keys)},
 		{CHECK_BIFURCATE_CONF, conf_count_keys(text, vf_conf_keys)},
+		{CHECK_FLEET_CONF, conf_count_keys(text, fleet_conf_keys)},
 	};
 	enum check_kind kind = CHECK_OTHER;
 	unsigned most = 0;

@@ -10,13 +10,14 @@ enum check_kind {
 	CHECK_HEALTHCHECK_CONF,
 	CHECK_REDIRECT_CONF,
 	CHECK_BIFURCATE_CONF,
+	CHECK_FLEET_CONF,
 	CHECK_ENVIRONMENT,
 	CHECK_KINDS,
 	CHECK_OTHER = CHECK_KINDS, /* the first bytes tell that the file is neither a table nor a configuration */
 };
 
 /* The words of --kind, in the same order. */
-#define CHECK_KIND_WORDS "json|binary|director|healthcheck|redirect|bifurcate|environment"
+#define CHECK_KIND_WORDS "json|binary|director|healthcheck|redirect|bifurcate|fleet|environment"
 
 /* The name for messages, for instance "JSON table". */
 const char *check_kind_name(enum check_kind kind);

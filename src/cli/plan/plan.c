@@ -54,6 +54,19 @@ static bool read_current(struct plan_input *input)
 	return read;
 }
 
+bool plan_parse_wanted(struct plan_input *input, const char *text, size_t size)
+{
+	struct faults faults = {.file = input->wanted_path};
+	bool read = table_json_parse_document(text, size, &input->wanted, &faults) == 0;
+
+	cli_print_faults(&faults, FAULTS_ERRORS);
+	if (read && table_build(&input->wanted.set, cpus_usable())) {
+		command_error("%s: its rows cannot be built: out of memory", input->wanted_path);
+		return false;
+	}
+	return read;
+}
+
 static bool read_wanted(struct plan_input *input)
 {
 	struct faults faults = {.file = input->wanted_path};
@@ -67,14 +80,10 @@ static bool read_wanted(struct plan_input *input)
 			input->wanted_path);
 		return false;
 	}
-	read = table_load_text(input->wanted_path, &text, &size, &faults) == 0 &&
-	       table_json_parse_document(text, size, &input->wanted, &faults) == 0;
-	free(text);
+	read = table_load_text(input->wanted_path, &text, &size, &faults) == 0;
 	cli_print_faults(&faults, FAULTS_ERRORS);
-	if (read && table_build(&input->wanted.set, cpus_usable())) {
-		command_error("%s: its rows cannot be built: out of memory", input->wanted_path);
-		return false;
-	}
+	read = read && plan_parse_wanted(input, text, size);
+	free(text);
 	return read;
 }
 
@@ -106,7 +115,7 @@ static bool fits(const struct plan_input *input)
 	return true;
 }
 
-static void input_free(struct plan_input *input)
+void plan_input_free(struct plan_input *input)
 {
 	table_set_diff_free(&input->at_once);
 	table_set_free(&input->current);
@@ -114,7 +123,14 @@ static void input_free(struct plan_input *input)
 	free(input->current_text.text);
 }
 
-static int refuse(const struct plan_input *input, const struct plan *plan, double limit)
+bool plan_is_allowed(const struct plan_input *input, const struct plan *plan, double limit)
+{
+	uint32_t rows = input->at_once.rows;
+
+	return table_diff_percent(plan->broken, rows) <= limit && table_diff_percent(plan->skew, rows) <= limit;
+}
+
+int plan_refuse(const struct plan_input *input, const struct plan *plan, double limit)
 {
 	uint32_t rows = input->at_once.rows, most = plan->broken > plan->skew ? plan->broken : plan->skew;
 	/* In hundredths of a percent, rounded up, so that the suggested value is enough. */
@@ -136,8 +152,7 @@ static int refuse(const struct plan_input *input, const struct plan *plan, doubl
 static int finish(const struct plan_input *input, const struct plan *plan, const struct command_args *args, double limit)
 {
 	const char *dir = args->options[WRITE];
-	uint32_t rows = input->at_once.rows;
-	bool allowed = table_diff_percent(plan->broken, rows) <= limit && table_diff_percent(plan->skew, rows) <= limit;
+	bool allowed = plan_is_allowed(input, plan, limit);
 	int code = COMMAND_OK;
 
 	if (dir && allowed && plan->count)
@@ -152,20 +167,26 @@ static int finish(const struct plan_input *input, const struct plan *plan, const
 		printf("nothing to do: both tables have the digest %016" PRIx64 "\n", table_set_digest(&input->current));
 	else
 		plan_print(input, plan, dir);
-	return code == COMMAND_OK && !allowed ? refuse(input, plan, limit) : code;
+	return code == COMMAND_OK && !allowed ? plan_refuse(input, plan, limit) : code;
+}
+
+bool plan_find(struct plan_input *input, struct plan_tables *tables, struct plan *plan)
+{
+	*plan = (struct plan){0};
+	compare(input);
+	return table_set_digest(&input->current) == table_set_digest(&input->wanted.set) ||
+	       (fits(input) && plan_search(input, tables, plan));
 }
 
 static int make(struct plan_input *input, const struct command_args *args, double limit)
 {
 	struct plan_tables tables = {0};
-	struct plan plan = {0};
+	struct plan plan;
 	int code = COMMAND_FAILED;
 
 	if (!read_current(input) || !read_wanted(input))
 		return code;
-	compare(input);
-	if (table_set_digest(&input->current) == table_set_digest(&input->wanted.set) ||
-		(fits(input) && plan_search(input, &tables, &plan)))
+	if (plan_find(input, &tables, &plan))
 		code = finish(input, &plan, args, limit);
 	plan_tables_free(&tables);
 	return code;
@@ -182,7 +203,7 @@ static int plan_run(const struct command_args *args)
 		return command_usage(
 			"plan: --max-broken: '%s' is not a percentage from 0 to 100, such as 5 or 0.25", text);
 	code = make(&input, args, limit);
-	input_free(&input);
+	plan_input_free(&input);
 	return code;
 }
 

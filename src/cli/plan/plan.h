@@ -93,6 +93,21 @@ struct plan_tables {
 bool plan_search(const struct plan_input *input, struct plan_tables *tables, struct plan *plan);
 void plan_tables_free(struct plan_tables *tables);
 
+/* Parses WANTED, and builds its rows. */
+bool plan_parse_wanted(struct plan_input *input, const char *text, size_t size);
+
+/* Compares both tables, and searches a plan as plan_search() does. No steps: both have the same digest. The caller
+ * calls plan_tables_free() in any case. */
+bool plan_find(struct plan_input *input, struct plan_tables *tables, struct plan *plan);
+void plan_input_free(struct plan_input *input);
+
+/* limit: percent of the rows that may break. plan_refuse() prints the error, and returns the exit code. */
+bool plan_is_allowed(const struct plan_input *input, const struct plan *plan, double limit);
+int plan_refuse(const struct plan_input *input, const struct plan *plan, double limit);
+
+/* "announce", "switch", "wanted" */
+const char *plan_kind_name(enum plan_kind kind);
+
 /* Returns what would make the plan safe, or shorter if it drains proxies that are down, as an array of sentences. */
 json_t *plan_helps(const struct plan_input *input, const struct plan *plan);
 

@@ -41,6 +41,11 @@ static const char *const meanings[PLAN_KINDS] = {
 	[PLAN_UNDRAIN] = "New connections go where WANTED says. Each row still has its old first hop as a later one.",
 };
 
+const char *plan_kind_name(enum plan_kind kind)
+{
+	return kinds[kind];
+}
+
 static const char *step_name(const char *dir, uint32_t step, char buf[PATH_MAX])
 {
 	snprintf(buf, PATH_MAX, "%s%s%u.json", dir ? dir : "", dir ? "/" : "", (unsigned)step + 1);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parts of the subcommand rollout. One thread. All functions print their errors. */
+#pragma once
+
+#include "cli/cli.h"
+#include "cli/rollout/session.h"
+
+/* The options of the subcommand, in the order of its table. */
+enum {
+	ROLLOUT_CONFIG,
+	ROLLOUT_MAX_BROKEN,
+	ROLLOUT_WITHOUT,
+	ROLLOUT_DRAINED_AFTER,
+	ROLLOUT_STEP_LIMIT,
+	ROLLOUT_STAY,
+	ROLLOUT_DETACH,
+	ROLLOUT_WATCH,
+	ROLLOUT_JSON,
+};
+
+/* How to plan, and what the roll-out gets from the command line. */
+struct rollout_terms {
+	double max_broken; /* percent */
+	uint32_t wait_s, limit_s;
+	const char *without; /* NAME,NAME; NULL: none */
+};
+
+/* Sets `by` to the user and the host. */
+void rollout_sign(struct rollout *rollout);
+/* Adds the names to those that do not count. */
+bool rollout_leave_out(struct rollout *rollout, const char *names);
+
+/*
+ * Plans the way from the table in etcd to a text, prints it, and writes it as one transaction. back: the roll-out that
+ * this takes back; NULL: none. Returns COMMAND_OK or the exit code.
+ */
+int rollout_begin(struct session *session, const char *path, const char *text, const struct rollout *back,
+	const struct rollout_terms *terms);
+
+/* Prints the state; with --watch, or as `follow`, a line for each change until the roll-out no longer runs. */
+int rollout_show(struct session *session, bool watch, bool json);
+int rollout_follow(struct session *session);
+int rollout_history(struct session *session, bool json);
