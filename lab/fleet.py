@@ -6,13 +6,14 @@ from pathlib import Path
 
 from lab import proxy as proxy_module
 from lab.director import Director
+from lab.etcd import Agent, Cluster
 from lab.healthcheck import Healthcheck
 from lab.monitor import Monitor, check_monitor
 from lab.proxy import Proxy
 from lab.routing.announce import AnnouncedRoutes
 from lab.routing.bgp import BgpRoutes
 from lab.table import Table
-from lab.tools import BUILD, check_programs
+from lab.tools import BUILD, check_programs, wait_until
 from lab.topology import Network, StaticRoutes, director_link, proxy_link
 
 
@@ -23,7 +24,7 @@ class Fleet:
         self.shape = shape
         self.build = Path(shape.previous) if shape.previous else BUILD  # of the programs on new hosts
         for build in {BUILD, self.build}:
-            check_programs(shape.bgp, shape.announce, build)
+            check_programs(shape, build)
         if shape.metrics:
             check_monitor()
         self.network = Network(shape)
@@ -31,7 +32,8 @@ class Fleet:
         self.table = Table(hops=shape.hops, balance=shape.balance)
         self.routes = self._routes(shape, self.network.router)
         self.retired = []  # last counters of stopped directors
-        self.monitor = None
+        self.monitor = self.etcd = None
+        self.agents = {}  # glb-fleet by director
 
     @staticmethod
     def _routes(shape, router):
@@ -46,6 +48,8 @@ class Fleet:
     def up(self):
         """Starts all programs at the same time, and waits for them."""
         proxy_module.make_download()
+        if self.shape.etcd:
+            self.etcd = Cluster(self.network)
         proxies = [self.start_proxy() for _ in range(self.shape.proxies)]
         for proxy in proxies:
             self.table = self.table.with_backend(proxy.address)
@@ -56,8 +60,22 @@ class Fleet:
         for director in directors:
             self.routes.announce(director)
         self.routes.wait_ready()
+        self._start_agents()
         self._start_monitor()
         return self
+
+    def _start_agents(self):
+        """Gives the table that all directors use to etcd, and starts a glb-fleet on each director."""
+        if not self.etcd:
+            return
+        self.etcd.wait_ready()
+        self.etcd.put("table", self.table.json())
+        self.agents = {name: Agent(director) for name, director in self.directors.items()}
+
+        def revisions():
+            return [each["table"]["revision"] for each in self.etcd.directors().values()]
+
+        wait_until(lambda: sum(map(bool, revisions())) == len(self.agents), lambda: f"the table of etcd on all directors: {revisions()}")
 
     def _start_monitor(self):
         if self.shape.metrics:
@@ -68,7 +86,7 @@ class Fleet:
     def hosts(self):
         return {host.name: host for host in (
             self.network.client, self.network.router,
-            *(each.host for each in [*self.directors.values(), *self.proxies.values(), *([self.monitor] if self.monitor else [])]))}
+            *(each.host for each in [*self.directors.values(), *self.proxies.values(), *([self.monitor] if self.monitor else []), *(self.etcd.members if self.etcd else [])]))}
 
     def start_proxy(self):
         """Starts a proxy that is in no table yet."""

@@ -42,13 +42,24 @@ class Table:
                 each.update(values)
         return self._with(backends)
 
+    def with_port(self, port):
+        """The table with binds of another TCP port of the VIPs."""
+        return self.with_members(binds=[*self._binds(), *self._binds(port)])
+
+    def without_port(self, port):
+        return self.with_members(binds=[each for each in self.members["binds"] if each["port"] != port])
+
+    @staticmethod
+    def _binds(*ports):
+        return [{"ip": vip, "proto": "tcp", "port": port} for vip in VIPS for port in ports or (HTTP_PORT, ECHO_PORT)]
+
     def json(self):
         table = {
             "name": "web",
             "hash_key": HASH_KEY,
             "seed": SEED,
+            "binds": self._binds(),
             **{name: value for name, value in self.members.items() if value is not None},
-            "binds": [{"ip": vip, "proto": "tcp", "port": port} for vip in VIPS for port in (HTTP_PORT, ECHO_PORT)],
             "backends": self.backends,
         }
         return json.dumps({"tables": [table]}, indent=1) + "\n"

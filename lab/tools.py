@@ -63,11 +63,11 @@ def check_tools(tools=TOOLS):
             raise LabError(f"{tool} is missing: {'install its package' if INSTALLED else 'run script/bootstrap'}")
 
 
-def check_programs(bgp, announce, build=BUILD):
+def check_programs(shape, build=BUILD):
     for name in PROGRAMS:
-        if announce or name != "glb-announce":
+        if {"glb-announce": shape.announce, "glb-fleet": shape.etcd}.get(name, True):
             program(name, build)
-    if bgp:
+    if shape.bgp:
         check_tools(("bird", "birdc"))
 
 

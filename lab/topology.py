@@ -36,8 +36,8 @@ CLIENTS6 = [f"2001:db8:c::{host}" for host in range(11, 19)]
 # Source addresses of handmade packets. The client's kernel does not have them: its TCP would answer with RST.
 BY_HAND4, BY_HAND6 = "198.51.100.77", "2001:db8:c::77"
 
-FIRST_DIRECTOR, OTHER, FIRST_PROXY, MONITOR_LINK = 1, 16, 17, 63  # numbers of links
-MAX_DIRECTORS, MAX_PROXIES = 15, 46
+FIRST_DIRECTOR, OTHER, FIRST_PROXY, FIRST_ETCD, MONITOR_LINK = 1, 16, 17, 60, 63  # numbers of links
+MAX_DIRECTORS, MAX_PROXIES = 15, 43
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class Shape:
     announce: str = ""  # "bird" or "frr": glb-announce on each director announces the VIPs through it
     healthcheck: bool = False
     metrics: bool = False  # Prometheus on the host `monitor`
+    etcd: bool = False  # three hosts with etcd, and glb-fleet on each director
     exception_path: bool = False  # the directors drive eth0 alone, and their kernels use glb0; only for scenarios
     previous: str = ""  # folder of a build: the programs that all hosts start with; only for scenarios
     jumbo: bool = False  # an MTU of 9000; only for scenarios
@@ -117,6 +118,7 @@ def proxy_link(index):
 
 
 MONITOR = Link(MONITOR_LINK, "monitor")
+ETCD_LINKS = [Link(FIRST_ETCD - 1 + index, f"etcd-{index}") for index in (1, 2, 3)]
 
 
 def make_host(name):

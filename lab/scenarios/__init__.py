@@ -11,7 +11,8 @@ FOLDERS = {
         "corruption", "jumbo", "vlan",
     ),
     "routes": ("bgp", "bgp-flood", "announce-bird", "announce-frr", "small-underlay", "ecmp", "on-link", "unnumbered"),
-    "failures": ("proxy-killed", "service-stopped", "all-failing", "checks-killed", "cut-off", "correlated", "fail-and-return"),
+    "fleet": ("rollout",),
+    "failures": ("proxy-killed", "service-stopped", "all-failing", "checks-killed", "cut-off", "correlated", "fail-and-return", "rollout-failure"),
 }
 SCENARIOS = {
     name: importlib.import_module(f"lab.scenarios.{folder}.{name.replace('-', '_')}") for folder, names in FOLDERS.items() for name in names}

@@ -88,6 +88,18 @@ def only_the_dead_lose(result):
     assert 4 * max(details["predicted_percent"]) < details["without_percent"]
 
 
+def only_the_share_of_one(result):
+    """Of six proxies, whose shares are not equal."""
+    assert result["broken"] == result["details"]["own"] >= HELD // 12
+
+
+def steps_are_kept(result):
+    """The first roll-out only prepares. One is aborted, and another one takes it back."""
+    details = result["details"]
+    assert details["samples"] > 100
+    assert details["states"] == ["done"] * 5 + ["aborted", "done"]
+
+
 def drops_there_nothing_here(result):
     nat = result["details"]["nat"]
     assert nat["broken"] > 0 and nat["drop"] > 0
@@ -236,6 +248,7 @@ PROMISES = {
     "ecmp": others_stay,
     "on-link": ways_differ,
     "unnumbered": new_proxy_shares,
+    "rollout": steps_are_kept,
     "proxy-killed": only_its_own,
     "service-stopped": refused_until_followed,
     "all-failing": panic_holds,
@@ -243,6 +256,7 @@ PROMISES = {
     "cut-off": only_its_own_and_followed,
     "correlated": one_write,
     "fail-and-return": only_the_dead_lose,
+    "rollout-failure": only_the_share_of_one,
 }
 
 
@@ -270,7 +284,7 @@ def test_scenario(name, tmp_path):
         assert f"skipped: {result['skipped']}" in done.stdout and not result["passed"]
         pytest.skip(result["skipped"])
     assert (result["scenario"], result["passed"], result["failed"]) == (name, True, [])
-    if name not in ("announce-bird", "announce-frr", "proxy-killed", "cut-off", "correlated", "forgotten", "fail-and-return") and PROMISES[name] is not as_predicted:
+    if name not in ("announce-bird", "announce-frr", "proxy-killed", "cut-off", "correlated", "forgotten", "fail-and-return", "rollout-failure") and PROMISES[name] is not as_predicted:
         assert result["broken"] == 0
     if name not in SILENT:
         check_load(result, HELD_IN_A_MACHINE if name == "vlan" else HELD)
