@@ -102,7 +102,7 @@ class Cluster:
         return {record["name"]: record for each in found for record in [json.loads(b64decode(each["value"]))]}
 
 
-# Who builds the director's table.
+# The files of an agent that builds the director's table itself, and of one whose glb-healthcheck builds it.
 BUILDS = 'table = "{0.source}";\nbuild = "{0.table}";\nnotify = "{0.pid_file}";'
 BY_HEALTHCHECK = 'table = "{0.healthcheck.source}";\nbinary = "{0.table}";'
 

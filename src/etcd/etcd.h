@@ -46,7 +46,7 @@ void etcd_close(struct etcd *etcd); /* ends all requests without a callback; clo
  */
 void etcd_run(struct etcd *etcd, int fd, int timeout_ms);
 
-/* What etcd says, for status pages and metrics. */
+/* The state of the connection, for status pages and metrics. */
 struct etcd_state {
 	bool connected; /* the last request or the open watch had a reply */
 	uint64_t since_ms; /* of `connected`, clock_now_ms() */

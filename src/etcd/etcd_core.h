@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of this folder share: the client itself, tasks that it runs when they are due, and calls. */
+/* Shared by the files of this folder: the client itself, tasks that it runs when they are due, and calls. */
 #pragma once
 
 #include "etcd/etcd.h"

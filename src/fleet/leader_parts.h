@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What leader.c, which decides, and leader_view.c, which mirrors etcd, share. */
+/* Shared by leader.c, which decides, and leader_view.c, which mirrors etcd. */
 #pragma once
 
 #include "fleet/leader.h"
 
 #define LEADER_KEY_MAX 384
 
-/* What is mirrored. */
+/* The mirrors. */
 enum {
 	LEADER_ROLLOUT, /* always */
 	LEADER_NAME, /* during a roll-out */
