@@ -105,7 +105,8 @@ def test_director_that_does_not_use_the_table_is_in_the_way(fleet):
 def test_record_that_is_not_ours(fleet, name, value):
     fleet.put(f"directors/{name}", value)
     done = start(fleet, code=FAILED)
-    assert "no record of glb-fleet" in done.stderr and "\x1b" not in done.stderr + run("fleet", "--config", fleet.conf).stdout
+    assert "does not hold a record of glb-fleet" in done.stderr and "is not healthy" not in done.stderr
+    assert "\x1b" not in done.stderr + run("fleet", "--config", fleet.conf).stdout
     fleet.delete(f"directors/{name}")
     fleet.lead("leader")
     fleet.behind = {"lb2"}
@@ -113,7 +114,7 @@ def test_record_that_is_not_ours(fleet, name, value):
     fleet.wait_state("running", step=1)
     fleet.put(f"directors/{name}", value)
     document = fleet.wait_state("stopped", step=1)
-    assert "no record of glb-fleet" in document["reason"] and "\x1b" not in document["reason"]
+    assert "does not hold a record of glb-fleet" in document["reason"] and "\x1b" not in document["reason"]
 
 
 def test_ten_thousand_records(fleet):

@@ -136,10 +136,13 @@ static int check_directors(struct session *session, const struct rollout *rollou
 	now.state = ROLLOUT_RUNNING;
 	now.table_revision = session->table_revision;
 	verdict = rollout_judge(&now, &view, reason);
-	for (size_t i = 0; i < session->director_count; i++)
-		if (!session->directors[i].healthy && !rollout_is_without(rollout, session->directors[i].name))
-			command_note("director %s is not healthy before the roll-out: %s", session->directors[i].name,
-				session->directors[i].reasons);
+	for (size_t i = 0; i < session->director_count; i++) {
+		const struct rollout_director *director = &session->directors[i];
+
+		if (!director->healthy && !*director->fault && !rollout_is_without(rollout, director->name))
+			command_note("director %s is not healthy before the roll-out: %s", director->name,
+				director->reasons);
+	}
 	if (verdict != ROLLOUT_STOP && verdict != ROLLOUT_KEEP)
 		return COMMAND_OK;
 	return command_error(
