@@ -8,10 +8,12 @@
 #include "common/byteorder.h"
 #include "table/rows/table_rows_isa.h"
 
-/* Members of a set that the list of a row has on average. Few rows need more to be matched. */
-#define LISTED     16
-#define SPARE      8 /* entries of a list above the average */
-#define MAX_STRIDE 64 /* 64 MiB for all rows */
+/* Members of a set that the list of a row has on average: few rows need more to be matched, or for all their hops. */
+#define LISTED      10
+#define LISTED_HOPS 8 /* more than the row has hops */
+#define SPARE       8 /* entries of a list above the average */
+#define MAX_STRIDE  64 /* 64 MiB for all rows */
+#define FOUND       128 /* contenders that are sorted for a row; more are very unlikely */
 
 /* Contenders that are hashed at once, with 512 bytes of scores each. */
 #define HASHED 32
@@ -122,12 +124,19 @@ static uint64_t lowest_score(uint64_t key, unsigned weight)
 	return score;
 }
 
-/* Chooses set_keys, so that a list has about LISTED members of each set. Small sets are in the list as a whole. */
-static void choose_keys(struct table_order *order)
+static int compare_bounds(const void *a, const void *b)
 {
-	order->least_key = UINT64_MAX;
+	const struct table_order_bound *x = a, *y = b;
+
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* Chooses the bounds. Small sets are in the list as a whole. */
+static void choose_bounds(struct table_order *order, unsigned hops)
+{
 	for (unsigned set = 0; set < TABLE_ORDER_SETS; set++) {
-		uint64_t weights = 0, members = 0;
+		bool fills = set == TABLE_ORDER_SERVING || set == TABLE_ORDER_HEALTHY;
+		uint64_t weights = 0, members = 0, listed = fills ? hops + LISTED_HOPS : LISTED;
 
 		for (uint32_t i = 0; i < order->contender_count; i++)
 			if (order->contenders[i].sets >> set & 1) {
@@ -136,11 +145,12 @@ static void choose_keys(struct table_order *order)
 			}
 		/* The least key of the set is 2^40 / ln 2 / weights on average; and so are the distances to the next
 		 * ones. */
-		order->set_keys[set] =
-			members <= LISTED ? UINT64_MAX : (UINT64_C(1) << 40) / 693 * 1000 * LISTED / weights;
-		if (order->set_keys[set] < order->least_key)
-			order->least_key = order->set_keys[set];
+		order->bounds[set] = (struct table_order_bound){
+			members <= listed ? UINT64_MAX : (UINT64_C(1) << 40) / 693 * 1000 * listed / weights,
+			UINT32_C(1) << set};
 	}
+	qsort(order->bounds, TABLE_ORDER_SETS, sizeof(*order->bounds), compare_bounds);
+	order->bounds[TABLE_ORDER_SETS].key = UINT64_MAX;
 }
 
 /* Sets the limit of each contender. Returns how many entries a list has on average. */
@@ -150,13 +160,11 @@ static double set_limits(struct table_order *order)
 
 	for (uint32_t i = 0; i < order->contender_count; i++) {
 		struct table_contender *contender = &order->contenders[i];
+		const struct table_order_bound *bound = &order->bounds[TABLE_ORDER_SETS - 1];
 
-		for (unsigned set = 0; set < TABLE_ORDER_SETS; set++)
-			if (contender->sets >> set & 1) {
-				uint64_t limit = lowest_score(order->set_keys[set], contender->weight);
-
-				contender->limit = limit > contender->limit ? limit : contender->limit;
-			}
+		while (!(contender->sets & bound->sets))
+			bound--;
+		contender->limit = lowest_score(bound->key, contender->weight);
 		mean += (double)contender->limit / 18446744073709551616.0;
 	}
 	return mean;
@@ -198,7 +206,7 @@ int table_order_open(struct table_order *order, const struct table *table, unsig
 		error = collect_contenders(order, table, first, end);
 		if (error)
 			return error;
-		choose_keys(order);
+		choose_bounds(order, table->hops);
 		mean = set_limits(order);
 		if (mean <= MAX_STRIDE - SPARE || end - first == 1)
 			break;
@@ -248,57 +256,83 @@ static uint64_t score_of(const struct table_order *order, uint64_t seed_of_row, 
 	return __builtin_bswap64(siphash(order->seed, message, 8 + 4));
 }
 
-/* Inserts into a sorted list of at most `stride`. */
-static uint32_t insert(struct placed *list, uint32_t count, uint32_t stride, const struct placed *placed)
-{
-	uint32_t at = count < stride ? count : stride - 1;
-
-	if (count == stride && !is_before(placed, &list[at]))
-		return count;
-	for (; at > 0 && is_before(placed, &list[at - 1]); at--)
-		list[at] = list[at - 1];
-	list[at] = *placed;
-	return count < stride ? count + 1 : count;
-}
-
-static void store_list(const struct table_order *order, const struct placed *list, uint32_t count, uint32_t row)
-{
-	struct table_order_entry *entries = order->entries + (size_t)row * order->stride;
-
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t sets = order->contenders[list[i].contender].sets;
-		uint32_t checked = list[i].rank.key < order->least_key ? 0 : sets;
-
-		for (uint32_t left = checked; left; left &= left - 1)
-			if (list[i].rank.key >= order->set_keys[__builtin_ctz(left)])
-				sets &= ~(left & -left);
-		entries[i] = (struct table_order_entry){list[i].rank.score, list[i].contender, sets};
-	}
-	order->counts[row] = (uint16_t)count;
-}
-
-/* The lists of a block of rows that are being made. */
+/* The contenders with scores below their limits, for each row of a block. There is no branch for each of them, because
+ * the CPU would often guess wrongly. */
 struct block {
 	uint32_t counts[TABLE_ROWS_BLOCK];
-	struct placed lists[TABLE_ROWS_BLOCK][MAX_STRIDE];
+	uint64_t scores[TABLE_ROWS_BLOCK][FOUND + 1];
+	uint32_t contenders[TABLE_ROWS_BLOCK][FOUND + 1]; /* ascending */
 };
 
-/* Inserts a few contenders, from `first` on, into the lists of a block. */
+/* Adds a few contenders, from `first` on. */
 static void collect(const struct table_order *order, uint32_t first, uint32_t count,
 	uint64_t (*scores)[TABLE_ROWS_BLOCK], struct block *block)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		const struct table_contender *contender = &order->contenders[first + i];
+		uint64_t limit = order->contenders[first + i].limit;
 
 		for (uint32_t lane = 0; lane < TABLE_ROWS_BLOCK; lane++) {
-			struct placed placed;
+			uint32_t at = block->counts[lane] < FOUND ? block->counts[lane] : FOUND;
 
-			if (scores[i][lane] >= contender->limit)
-				continue;
-			placed = (struct placed){table_rank_of(scores[i][lane], contender->weight), first + i};
-			block->counts[lane] = insert(block->lists[lane], block->counts[lane], order->stride, &placed);
+			block->scores[lane][at] = scores[i][lane];
+			block->contenders[lane][at] = first + i;
+			block->counts[lane] += scores[i][lane] < limit;
 		}
 	}
+}
+
+/* Sorts the contenders of a row: sorted[place] is an index into its scores, keys and contenders. */
+static void sort_found(const uint64_t *scores, const uint64_t *keys, uint32_t count, uint8_t *sorted)
+{
+	uint64_t tagged[FOUND]; /* keys with their index, so that no two are equal */
+
+	for (uint32_t i = 0; i < count; i++)
+		tagged[i] = keys[i] * FOUND + i;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t place = 0;
+
+		for (uint32_t j = 0; j < count; j++)
+			place += tagged[j] < tagged[i];
+		sorted[place] = (uint8_t)i;
+	}
+	for (uint32_t place = 1; place < count; place++)
+		for (uint32_t at = place; at > 0; at--) {
+			uint8_t a = sorted[at - 1], b = sorted[at];
+
+			if (keys[a] != keys[b] || scores[a] <= scores[b])
+				break;
+			sorted[at - 1] = b;
+			sorted[at] = a;
+		}
+}
+
+static void store_list(const struct table_order *order, const struct block *block, uint32_t lane, uint32_t row)
+{
+	struct table_order_entry *entries = order->entries + (size_t)row * order->stride;
+	const uint64_t *scores = block->scores[lane];
+	const uint32_t *contenders = block->contenders[lane];
+	uint32_t count = block->counts[lane], sets = ~UINT32_C(0);
+	const struct table_order_bound *bound = order->bounds;
+	uint64_t keys[FOUND];
+	uint8_t sorted[FOUND];
+
+	/* Without a list, search() finds them. */
+	if (count > FOUND)
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		keys[i] = table_weight_key(scores[i], order->contenders[contenders[i]].weight);
+	sort_found(scores, keys, count, sorted);
+	if (count > order->stride)
+		count = order->stride;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t contender = contenders[sorted[i]];
+
+		for (; keys[sorted[i]] >= bound->key; bound++)
+			sets &= ~bound->sets;
+		entries[i] = (struct table_order_entry){
+			scores[sorted[i]], contender, sets & order->contenders[contender].sets};
+	}
+	order->counts[row] = (uint16_t)count;
 }
 
 void table_order_fill(const struct table_order *order, uint32_t first, uint32_t end)
@@ -316,7 +350,7 @@ void table_order_fill(const struct table_order *order, uint32_t first, uint32_t 
 			collect(order, i, count, scores, &block);
 		}
 		for (uint32_t lane = 0; lane < TABLE_ROWS_BLOCK; lane++)
-			store_list(order, block.lists[lane], block.counts[lane], row + lane);
+			store_list(order, &block, lane, row + lane);
 	}
 }
 

@@ -41,13 +41,18 @@ struct table_order_entry {
 	uint32_t sets; /* those for which the list has no gap before this entry */
 };
 
+/* The lists have all members of these sets with keys below this one. */
+struct table_order_bound {
+	uint64_t key;
+	uint32_t sets;
+};
+
 struct table_order {
 	const uint8_t *seed; /* of the table, borrowed */
 	struct table_contender *contenders; /* equal scores keep this order */
 	uint32_t contender_count;
 	unsigned end; /* the states up to, but without, this one are included */
-	uint64_t set_keys[TABLE_ORDER_SETS]; /* the lists have all members of the set with keys below this one */
-	uint64_t least_key; /* the least of set_keys */
+	struct table_order_bound bounds[TABLE_ORDER_SETS + 1]; /* ascending; none has the key UINT64_MAX */
 	uint32_t stride; /* entries for each row */
 	struct table_order_entry *entries; /* [row * stride] */
 	uint16_t *counts; /* [row]: entries that are used */

@@ -106,6 +106,60 @@ static void test_lists_are_long_enough(void **state)
 	table_set_free(&set);
 }
 
+/* Equal keys of different weights are rare, but more likely with large weights. */
+static void test_equal_keys_are_ordered_by_score(void **state)
+{
+	struct table_set set = random_set(1);
+	struct table_order order;
+	uint32_t ties = 0;
+
+	(void)state;
+	random_table(&set.tables[0], 1000, 0, 8, NETADDR_V4, ALL_GOOD);
+	for (uint32_t i = 0; i < 1000; i++)
+		set.tables[0].backends[i].weight = (uint16_t)(65000 + i % 500);
+	assert_int_equal(table_order_open(&order, &set.tables[0], 0), 0);
+	table_order_fill(&order, 0, TABLE_ROWS);
+	for (uint32_t row = 0; row < TABLE_ROWS; row++) {
+		const struct table_order_entry *entries = order.entries + (size_t)row * order.stride;
+
+		for (uint32_t i = 1; i < order.counts[row]; i++) {
+			const struct table_contender *a = &order.contenders[entries[i - 1].contender];
+			const struct table_contender *b = &order.contenders[entries[i].contender];
+
+			if (table_weight_key(entries[i - 1].score, a->weight) !=
+				table_weight_key(entries[i].score, b->weight))
+				continue;
+			assert_true(entries[i - 1].score <= entries[i].score);
+			assert_walk(&order, row, TABLE_ORDER_SERVING);
+			ties++;
+		}
+	}
+	assert_true(ties > 0);
+	table_order_close(&order);
+	table_set_free(&set);
+}
+
+/* More contenders than a list can be sorted from: the row has no list, and the same order. */
+static void test_rows_with_too_many_contenders_have_no_list(void **state)
+{
+	struct table_set set = random_set(1);
+	struct table_order order;
+
+	(void)state;
+	random_table(&set.tables[0], 129, 0, 8, NETADDR_V4, ALL_GOOD);
+	assert_int_equal(table_order_open(&order, &set.tables[0], 0), 0);
+	for (uint32_t i = 0; i < order.contender_count; i++)
+		order.contenders[i].limit = UINT64_MAX;
+	table_order_fill(&order, 0, TABLE_ROWS_BLOCK);
+	assert_int_equal(order.counts[7], 0);
+	assert_walk(&order, 7, TABLE_ORDER_SERVING);
+	order.contenders[128].limit = 0;
+	table_order_fill(&order, 0, TABLE_ROWS_BLOCK);
+	assert_int_equal(order.counts[7], order.stride);
+	table_order_close(&order);
+	table_set_free(&set);
+}
+
 /* States in which every backend has another weight do not fit into one list. Each state is in one order. */
 static void test_states_that_do_not_fit_get_orders_of_their_own(void **state)
 {
@@ -144,6 +198,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_walks_are_in_natural_order_with_and_without_lists),
 		cmocka_unit_test(test_lists_are_long_enough),
+		cmocka_unit_test(test_equal_keys_are_ordered_by_score),
+		cmocka_unit_test(test_rows_with_too_many_contenders_have_no_list),
 		cmocka_unit_test(test_states_that_do_not_fit_get_orders_of_their_own),
 	};
 
