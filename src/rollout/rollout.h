@@ -78,6 +78,7 @@ struct rollout_director {
 	char name[ROLLOUT_NAME_MAX];
 	char fault[ROLLOUT_REASON_MAX]; /* why the value is no record; "": it is one */
 	char fingerprint[TEXT_HEX64]; /* "": it uses no table */
+	char first_hops[TEXT_HEX64]; /* "": not known */
 	uint64_t revision; /* of the table that it uses; 0: not from etcd */
 	uint64_t refused; /* revision; 0: none */
 	char refusal[ROLLOUT_REASON_MAX];

@@ -188,7 +188,7 @@ char *rollout_text(const struct rollout *rollout)
 /* What glb-fleet says about the table of its director. It may use none, and have refused none. */
 static bool read_director(json_t *root, struct rollout_director *director)
 {
-	const char *name, *fingerprint = "", *refusal = "", *version = "", *changed = "";
+	const char *name, *fingerprint = "", *first_hops = "", *refusal = "", *version = "", *changed = "";
 	json_int_t revision = 0, refused = 0;
 	json_t *table, *refuses, *reasons, *reason;
 	json_error_t error;
@@ -199,8 +199,8 @@ static bool read_director(json_t *root, struct rollout_director *director)
 	if (json_unpack_ex(root, &error, 0, "{s:s, s:s, s:o, s:o, s:b, s:o, s:s}", "name", &name, "version", &version,
 		    "table", &table, "refused", &refuses, "healthy", &healthy, "reasons", &reasons, "changed",
 		    &changed) < 0 ||
-		(json_is_object(table) && json_unpack_ex(table, &error, 0, "{s:s, s:I}", "fingerprint", &fingerprint,
-						  "revision", &revision) < 0) ||
+		(json_is_object(table) && json_unpack_ex(table, &error, 0, "{s:s, s:I, s?s}", "fingerprint",
+						  &fingerprint, "revision", &revision, "first_hops", &first_hops) < 0) ||
 		(json_is_object(refuses) &&
 			json_unpack_ex(refuses, &error, 0, "{s:I, s:s}", "revision", &refused, "reason", &refusal) < 0))
 		return wrong(director->fault, error.text);
@@ -212,6 +212,7 @@ static bool read_director(json_t *root, struct rollout_director *director)
 	director->refused = (uint64_t)refused;
 	director->healthy = healthy;
 	copy(director->fingerprint, sizeof(director->fingerprint), fingerprint);
+	copy(director->first_hops, sizeof(director->first_hops), first_hops);
 	copy(director->refusal, sizeof(director->refusal), refusal);
 	copy(director->version, sizeof(director->version), version);
 	copy(director->changed, sizeof(director->changed), changed);

@@ -245,7 +245,7 @@ def test_wrong_arguments(words, message):
 
 def test_hosts_without_fleet():
     done = subprocess.run([CLI, "doctor", "a"], capture_output=True, text=True, timeout=TIMEOUT_S)
-    assert done.returncode == 2 and "hosts are for --fleet" in done.stderr
+    assert done.returncode == 2 and "hosts and --config are for --fleet" in done.stderr
 
 
 def test_the_reference_has_each_metric_that_the_doctor_reads():

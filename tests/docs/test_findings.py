@@ -16,7 +16,7 @@ FINDING = re.compile(r"const struct finding (\w+) = \{((?:[^{};\"]|\"(?:[^\"\\]|
 DEFINE = re.compile(r"^#define (\w+)\s(?:\\\n)?\s*(\".*\")$", re.MULTILINE)
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 FEWEST = 8  # characters of the text that a test looks for, besides a value
-TESTS = ("bpf/test_preflight.py", "cli/test_cli_doctor.py", "cli/test_cli_fleet.py", "service/test_doctor.py", "cli/bifurcate/*.py")
+TESTS = ("bpf/test_preflight.py", "cli/test_cli_doctor.py", "cli/test_cli_fleet.py", "fleet/test_fleet_doctor.py", "service/test_doctor.py", "cli/bifurcate/*.py")
 NOT_PLANTED = {
     "cli/doctor/clock.c:unsynchronised": "the machine that runs the tests has this clock",
     "redirect/check/host.c:old_kernel": "the tests run on newer kernels",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/doctor/fleet/fleet.h"
+#include "program/installed.h"
 
 #define MAX_NAMED 3 /* objects of one finding */
 
@@ -33,14 +34,18 @@ static const struct findings_check checks[] = {
 	{0},
 };
 
-enum { JSON = TELEMETRY_OPTIONS, ROOT, FLEET, HOSTS };
+enum { JSON = TELEMETRY_OPTIONS, ROOT, FLEET, HOSTS, CONFIG };
 
 static const struct command_option options[] = {
 	TELEMETRY_OPTION_LIST,
 	[JSON] = {"json", NULL, "print the findings as JSON"},
 	[ROOT] = {"root", "DIR", "look at an image or a copy of a host in DIR"},
-	[FLEET] = {"fleet", NULL, "ask the directors and proxies HOST[:PORT] for their metrics instead"},
+	[FLEET] = {"fleet", NULL,
+		"look at a fleet instead: the directors in etcd, or the directors and proxies HOST[:PORT]"},
 	[HOSTS] = {"hosts", "FILE", "with --fleet: read more hosts from FILE, one a line"},
+	[CONFIG] = {"config", "FILE",
+		"with --fleet: the fleet.conf that names etcd. With hosts, etcd is asked only if this is given",
+		INSTALLED_FLEET_CONF},
 	{0},
 };
 
@@ -71,15 +76,15 @@ static const char *misuse(const struct command_args *args)
 {
 	if (args->options[FLEET] && (args->options[ROOT] || args->options[TELEMETRY_FILE_PREFIX]))
 		return "--fleet and the options of this host exclude each other";
-	if (!args->options[FLEET] && (args->count || args->options[HOSTS]))
-		return "hosts are for --fleet";
+	if (!args->options[FLEET] && (args->count || args->options[HOSTS] || args->options[CONFIG]))
+		return "hosts and --config are for --fleet";
 	return NULL;
 }
 
 static int doctor_run(const struct command_args *args)
 {
 	const char *root = args->options[ROOT] ? args->options[ROOT] : "";
-	const char *wrong = misuse(args);
+	const char *wrong = misuse(args), *conf = args->options[CONFIG];
 
 	if (wrong)
 		return command_usage("doctor: %s", wrong);
@@ -87,8 +92,10 @@ static int doctor_run(const struct command_args *args)
 		return command_usage("--root: there is no folder '%s'", root);
 	if (!args->options[FLEET])
 		return look(args, strcmp(root, "/") == 0 ? "" : root);
-	return fleet_run(args->operands, (size_t)args->count, args->options[HOSTS], args->numbers[TELEMETRY_TIMEOUT],
-		args->options[JSON]);
+	if (!conf && !args->count && !args->options[HOSTS] && host_exists(args->values[CONFIG]))
+		conf = args->values[CONFIG];
+	return fleet_run(args->operands, (size_t)args->count, args->options[HOSTS], conf,
+		args->numbers[TELEMETRY_TIMEOUT], args->options[JSON]);
 }
 
 const struct command doctor_command = {

@@ -37,6 +37,8 @@ static bool failed(const struct session *session, const char *what, enum etcd_re
 {
 	const char *error = etcd_state(session->etcd)->error;
 
+	if (session->quiet)
+		return false;
 	if (result == ETCD_DENIED)
 		command_error(
 			"%s: etcd does not let its user or certificate %s: %s: give its role the rights that docs/reference/rollout.md names",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What `rollout` and `fleet` read from etcd, and their transactions. One thread; blocks. All functions print their
- * errors. */
+/* What `rollout`, `fleet` and `doctor --fleet` read from etcd, and the transactions of `rollout`. One thread; blocks.
+ * All functions print their errors, unless the session is quiet. */
 #pragma once
 
 #include "etcd/etcd.h"
@@ -13,6 +13,7 @@ struct session {
 	const char *path; /* fleet.conf; borrowed */
 	struct fleet_conf conf;
 	struct etcd *etcd;
+	bool quiet; /* etcd_state() has the error of etcd, which is not printed */
 	/* session_read() sets the rest. Texts are NULL, and revisions 0, if there is no such key. */
 	char *table, *leader;
 	uint64_t table_revision, rollout_revision;

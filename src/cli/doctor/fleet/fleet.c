@@ -49,9 +49,24 @@ static void fleet_reachable(void *subject)
 		report_host(fleet, &fleet->peers.items[i]);
 }
 
+static bool asks_etcd(const void *subject)
+{
+	return ((const struct fleet *)subject)->session.etcd;
+}
+
+static bool has_etcd(const void *subject)
+{
+	return ((const struct fleet *)subject)->etcd_read;
+}
+
 /* In the order in which they are printed. docs/reference/doctor.md lists them, too. */
 static const struct findings_check checks[] = {
 	{"reachable", fleet_reachable, NULL},
+	{"etcd", fleet_etcd, asks_etcd},
+	{"table", fleet_table, has_etcd},
+	{"records", fleet_records, has_etcd},
+	{"uses", fleet_uses, has_etcd},
+	{"rollout", fleet_rollout, has_etcd},
 	{"health", fleet_health, NULL},
 	{"digests", fleet_digests, NULL},
 	{"versions", fleet_versions, NULL},
@@ -60,7 +75,17 @@ static const struct findings_check checks[] = {
 	{0},
 };
 
-int fleet_run(char *const words[], size_t count, const char *file, unsigned timeout_s, bool json)
+/* Returns false after an error message. */
+static bool read_etcd(struct fleet *fleet, const char *conf)
+{
+	if (!session_open(&fleet->session, conf))
+		return false;
+	fleet->session.quiet = true; /* what etcd does is a finding */
+	fleet->etcd_read = session_read(&fleet->session);
+	return true;
+}
+
+int fleet_run(char *const words[], size_t count, const char *file, const char *conf, unsigned timeout_s, bool json)
 {
 	struct fleet *fleet = calloc(1, sizeof(*fleet));
 	int code = FINDINGS_FAILED;
@@ -71,12 +96,13 @@ int fleet_run(char *const words[], size_t count, const char *file, unsigned time
 	}
 	fleet->peers.what = "doctor --fleet";
 	if (peers_read(&fleet->peers, words, count, file) == COMMAND_OK) {
-		if (!fleet->peers.count)
-			command_usage("doctor --fleet: name the directors and the proxies");
-		else if (peers_ask(&fleet->peers, wanted, timeout_s))
+		if (!fleet->peers.count && !conf)
+			command_usage("doctor --fleet: name the directors and the proxies, or --config FILE");
+		else if ((!conf || read_etcd(fleet, conf)) && peers_ask(&fleet->peers, wanted, timeout_s))
 			code = findings_run(checks, fleet, "host", "fleet", json);
 	}
 	peers_free(&fleet->peers);
+	session_close(&fleet->session);
 	free(fleet);
 	return code;
 }

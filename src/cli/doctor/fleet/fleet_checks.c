@@ -14,10 +14,16 @@ static const struct finding other_first_hops = {FINDINGS_FAIL, NULL,
 	"the digest of its first hops is {1}, and that of {2} of {3} directors {4}, so flows that move to or from it can break: compare the table files, then run systemctl reload glb-director there"};
 static const struct finding other_director = {FINDINGS_WARN, NULL,
 	"its glb-director " OTHER_VERSION "withdraw it, and restart it with the version that is installed on the others"};
+static const struct finding other_agent = {FINDINGS_WARN, NULL,
+	"its glb-fleet " OTHER_VERSION "install the version that the others have, and restart glb-fleet"};
 static const struct finding other_proxy = {
 	FINDINGS_WARN, NULL, "its glb-redirect " OTHER_VERSION "install the version that the others have"};
 static const struct finding degraded = {
 	FINDINGS_WARN, NULL, "its health is {1}, so something is lost or at risk: run glb-director-cli health there"};
+static const struct finding record_degraded = {
+	FINDINGS_WARN, NULL, "it is not healthy: {1}: run glb-director-cli health there"};
+static const struct finding record_unhealthy = {
+	FINDINGS_FAIL, NULL, "it is not healthy, so it may not forward: {1}: run glb-director-cli health there"};
 static const struct finding not_ok = {
 	FINDINGS_FAIL, NULL, "its health is {1}, so it should get no packets: run glb-director-cli health there"};
 static const struct finding program_detached = {FINDINGS_FAIL, NULL,
@@ -34,8 +40,14 @@ static bool label_of(
 	const struct fleet_member *member, const char *name, const char *label, char value[SAMPLES_LABEL_MAX])
 {
 	size_t at = 0;
-	const char *sample = samples_next(member->samples, name, &at);
+	const char *sample;
 
+	if (member->record) {
+		snprintf(value, SAMPLES_LABEL_MAX, "%s",
+			strcmp(label, "version") == 0 ? member->record->version : member->record->first_hops);
+		return true;
+	}
+	sample = samples_next(member->samples, name, &at);
 	value[0] = '\0';
 	return sample && samples_label(sample, label, value);
 }
@@ -45,14 +57,15 @@ static bool label_of(
  * value wins if two are as frequent. other: NULL adds no finding. Returns whether all are the same, and there is a
  * member.
  */
-static bool compare(const struct fleet_member *members, size_t count, const char *name, const char *label,
+bool fleet_compare(const struct fleet_member *members, size_t count, const char *name, const char *label,
 	const struct finding *other, char most[SAMPLES_LABEL_MAX])
 {
 	char one[SAMPLES_LABEL_MAX], two[SAMPLES_LABEL_MAX];
 	size_t best = 0;
 
 	most[0] = '\0';
-	for (size_t i = 0; i < count; i++) {
+	/* No other value is more frequent than that of more than half. */
+	for (size_t i = 0; i < count && best <= count / 2; i++) {
 		size_t same = 0;
 
 		label_of(&members[i], name, label, one);
@@ -83,9 +96,9 @@ void fleet_digests(void *subject)
 
 	for (size_t i = 0; i < count; i++)
 		known &= label_of(&directors[i], table, "first_hops", first_hops) && first_hops[0];
-	if (known && !compare(directors, count, table, "first_hops", &other_first_hops, first_hops))
+	if (known && !fleet_compare(directors, count, table, "first_hops", &other_first_hops, first_hops))
 		return;
-	if (compare(directors, count, table, "digest", known ? NULL : &other_digest, most))
+	if (fleet_compare(directors, count, table, "digest", known ? NULL : &other_digest, most))
 		findings_ok("", "%zu director%s: digest %s", count, text_plural(count), most);
 	else if (known)
 		findings_ok("",
@@ -98,7 +111,7 @@ static void check_versions(const struct fleet_member *members, size_t count, con
 {
 	char most[SAMPLES_LABEL_MAX];
 
-	if (compare(members, count, name, "version", other, most))
+	if (fleet_compare(members, count, name, "version", other, most))
 		findings_ok("", "%zu host%s: %s %s", count, text_plural(count), program, most);
 }
 
@@ -109,6 +122,7 @@ void fleet_versions(void *subject)
 	check_versions(
 		fleet->directors, fleet->director_count, "glb_director_build_info", "glb-director", &other_director);
 	check_versions(fleet->proxies, fleet->proxy_count, "glb_redirect_build_info", "glb-redirect", &other_proxy);
+	check_versions(fleet->records, fleet->record_count, "", "glb-fleet", &other_agent);
 }
 
 static void check_health(const struct fleet_member *director)
@@ -125,12 +139,23 @@ static void check_health(const struct fleet_member *director)
 		findings_add(strcmp(state, "degraded") == 0 ? &degraded : &not_ok, director->name, state);
 }
 
+static void check_record(const struct rollout_director *record)
+{
+	if (record->healthy)
+		findings_ok(record->name, "ok");
+	else
+		findings_add(strncmp(record->reasons, "degraded: ", 10) == 0 ? &record_degraded : &record_unhealthy,
+			record->name, record->reasons);
+}
+
 void fleet_health(void *subject)
 {
 	const struct fleet *fleet = subject;
 
 	for (size_t i = 0; i < fleet->director_count; i++)
 		check_health(&fleet->directors[i]);
+	for (size_t i = 0; i < fleet->record_count; i++)
+		check_record(fleet->records[i].record);
 }
 
 static void check_attached(const struct fleet_member *proxy)
