@@ -50,6 +50,7 @@ class Monitor:
             "glb-director": [f"{each.name}:{DIRECTOR_PORT}" for each in directors],
             "glb-healthcheck": [f"{each.name}:{HEALTHCHECK_PORT}" for each in directors if healthcheck],
             "glb-redirect": [f"{each.name}:{EXPORTER_PORT}" for each in proxies],
+            "glb-fleet": [],
         }
         hosts = f"{self.folder}/hosts"
         # With its own name, because Prometheus would wait for a DNS server at its start.

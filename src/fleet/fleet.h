@@ -19,7 +19,9 @@ struct http_server;
 
 /* Numbers that are computed for metrics only. */
 struct fleet_gauges {
-	bool connected, watch, published, refused, failing, conflict, leads, rollout_active, rollout_stopped;
+	bool connected, watch, published, refused, failing, conflict, leads;
+	bool rollout_active, rollout_paused, rollout_stopped;
+	uint32_t rollout_step;
 	double unconnected_s;
 	uint64_t revision_used;
 };

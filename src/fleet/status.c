@@ -40,8 +40,12 @@ const struct fact status_facts[] = {
 	{"leads", NULL, OPENMETRICS_GAUGE, AT(gauges.leads), "1 if this agent advances the roll-outs of the fleet"},
 	{"rollout_active", NULL, OPENMETRICS_GAUGE, AT(gauges.rollout_active),
 		"1 while the fleet has a roll-out that has not ended"},
+	{"rollout_paused", NULL, OPENMETRICS_GAUGE, AT(gauges.rollout_paused),
+		"1 while a roll-out is paused, by an operator or until one proves its wait"},
 	{"rollout_stopped", NULL, OPENMETRICS_GAUGE, AT(gauges.rollout_stopped),
 		"1 while a roll-out is stopped, because a step was refused, made a director worse, or took too long"},
+	{"rollout_step", NULL, OPENMETRICS_GAUGE, AT(gauges.rollout_step),
+		"step in use of the roll-out that has not ended; 0: the table before, or there is none"},
 	{"tables_applied", NULL, OPENMETRICS_COUNTER, AT(desired.numbers.applied),
 		"tables that were written and given to the director"},
 	{"tables_refused", NULL, OPENMETRICS_COUNTER, AT(desired.numbers.refused), "tables that were refused"},
@@ -57,6 +61,7 @@ static void look(struct fleet *fleet)
 	const struct etcd_state *etcd = etcd_state(fleet->etcd);
 	const struct desired *desired = &fleet->desired;
 	const struct leader_state *leader = leader_state(fleet->leader);
+	const struct rollout *rollout = leader->rollout && rollout_is_active(leader->rollout) ? leader->rollout : NULL;
 
 	fleet->gauges = (struct fleet_gauges){
 		.connected = etcd->connected,
@@ -67,8 +72,10 @@ static void look(struct fleet *fleet)
 		.failing = desired->error[0] != '\0',
 		.conflict = fleet->record.conflict[0] != '\0',
 		.leads = leader->leads,
-		.rollout_active = leader->rollout && rollout_is_active(leader->rollout),
-		.rollout_stopped = leader->rollout && leader->rollout->state == ROLLOUT_STOPPED,
+		.rollout_active = rollout,
+		.rollout_paused = rollout && rollout->state == ROLLOUT_PAUSED,
+		.rollout_stopped = rollout && rollout->state == ROLLOUT_STOPPED,
+		.rollout_step = rollout ? rollout->step : 0,
 		.unconnected_s = etcd->connected ? 0 : (double)(clock_now_ms() - etcd->since_ms) / 1e3,
 		.revision_used = fleet_used_revision(fleet),
 	};

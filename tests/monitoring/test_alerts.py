@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from support.alerts import (
-    DAY_S, DIRECTORS, LENGTH, RULES, alerts, case, director, fleet, growing, healthcheck, listed, names, promtool, series, steady, without)
+    DAY_S, DIRECTORS, LENGTH, RULES, agent, alerts, case, director, fleet, growing, healthcheck, listed, names, promtool, series, steady, without)
 from support.pages import block
 from support.tree import TREE
 
@@ -43,6 +43,18 @@ def other_table(instance, **labels):
     new = dict(re.findall(r'(\w+)="([^"]*)"', old)) | labels
     del found[old]
     return found | {series(table, **{name: value for name, value in new.items() if value and name not in ("job", "fleet")}): steady(1)}
+
+
+def only(instance, **metrics):
+    """These metrics of an agent."""
+    return {series(f"glb_fleet_{name}", instance): steady(value) for name, value in metrics.items()}
+
+
+def agents(instance, **metrics):
+    """A healthy fleet in which the agent on this director has other values."""
+    other = only(instance, **metrics)
+    assert other.keys() <= fleet().keys()
+    return fleet() | other
 
 
 def older(found):
@@ -129,6 +141,20 @@ FAULTS = {
         changed(("glb_redirect_syn_cookies_sent_total", "p1", {}, growing(700)),
                 ("glb_redirect_packets_total", "p2", {"interface": "eth0", "result": "syn_cookie_sent"}, growing(700))), {"GlbSynCookies": 2}),
     "GlbExporterDown": (gone("glb-redirect", "p2"), {"GlbExporterDown": 1}),
+    "GlbFleetDisagrees": (agents("d2", revision_used=1203), {"GlbFleetDisagrees": 1}),
+    "GlbFleetDisagrees, a table that is not from etcd": (agents("d2", revision_used=0), {"GlbFleetDisagrees": 1}),
+    "GlbFleetDisagrees, a roll-out is paused": (agents("d1", rollout_active=1, rollout_paused=1, revision_used=1203), {"GlbFleetDisagrees": 1}),
+    "GlbFleetDisagrees, an agent without etcd still sees a roll-out": (
+        agents("d3", revision_used=1203, connected=0, watch=0, published=0, rollout_active=1), {"GlbFleetDisagrees": 1, "GlbFleetWithoutEtcd": 1}),
+    "GlbFleetWithoutEtcd": (
+        agents("d1", connected=0, watch=0, published=0, unconnected_seconds=900) | only("d2", watch=0) | only("d3", published=0), {"GlbFleetWithoutEtcd": 3}),
+    "GlbFleetTableRefused": (agents("d1", table_refused=1) | only("d2", table_failing=1), {"GlbFleetTableRefused": 2}),
+    "GlbFleetTableLost": (agents("d1", table_missing=1) | only("d2", table_missing=1), {"GlbFleetTableLost": 1}),
+    "GlbFleetTableLost, etcd went back": (agents("d1", table_unconfirmed=1, table_refused=1), {"GlbFleetTableLost": 1}),
+    "GlbRolloutStopped": (
+        agents("d1", rollout_active=1, rollout_stopped=1) | only("d2", rollout_active=1, rollout_stopped=1, revision_used=1203), {"GlbRolloutStopped": 1}),
+    "GlbRolloutWithoutLeader": (agents("d1", rollout_active=1) | only("d2", rollout_active=1), {"GlbRolloutWithoutLeader": 1}),
+    "GlbFleetDown": (gone("glb-fleet", "d3"), {"GlbFleetDown": 1}),
 }
 
 SLOW = {"GlbDirectorMissesReloads", "GlbTableOld", "GlbCertificateExpires"}  # these look at an hour, or wait for one
@@ -181,6 +207,16 @@ QUIET = {
     "a fleet without the label": {name.replace(', fleet="main"', ""): values for name, values in fleet().items()},
     "a director restarts": restarted(),
     "a director is added": added(),
+    "a roll-out that a director follows slowly": agents("d1", rollout_active=1, leads=1) | only("d2", rollout_active=1, revision_used=1203),
+    "a roll-out that is paused": agents("d1", rollout_active=1, rollout_paused=1),
+    "an agent without etcd has seen a roll-out that stopped": {
+        name: values if 'instance="d3"' not in name or "rollout" not in name else steady(1)
+        for name, values in fleet().items() if not ('instance="d3"' in name and "glb_fleet" in name and "rollout" not in name)},
+    "a director that does not reply to its agent": agents("d2", director_answers=0, revision_used=0),
+    "one agent alone": agent("d1"),
+    "no agents": {name: values for name, values in fleet().items() if "glb-fleet" not in name},
+    "two fleets with etcd of their own": {
+        **agent("d1"), **{name.replace('fleet="main"', 'fleet="other"'): steady(77) if "revision" in name else values for name, values in agent("d2").items()}},
     "no traffic": {name: steady(0) if "_total{" in name else values for name, values in fleet().items()},
     "metrics are missing": {name: values for name, values in fleet().items() if name.startswith("up{") or "health_state{" in name},
     "two fleets with different tables": {

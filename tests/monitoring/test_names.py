@@ -17,12 +17,12 @@ PARTS = ["Means", "Clients", "Look", "Mend"]
 
 
 def documented():
-    """The metrics of the reference. A table that begins without the prefix is the one of glb-healthcheck."""
+    """The metrics of the reference. The tables of glb-healthcheck and glb-fleet leave out the prefix."""
     found = set()
-    for page, prefix in (("metrics.md", ""), ("healthcheck.md", "glb_healthcheck_")):
+    for page, prefix in (("metrics.md", ""), ("healthcheck.md", "glb_healthcheck_"), ("fleet.md", "glb_fleet_")):
         text = (TREE / "docs/reference" / page).read_text(encoding="utf-8")
         if prefix:
-            text = text.split("\n## GET /metrics\n")[1].split("\n## ")[0]
+            text = re.split("\n## (?:GET /m|M)etrics\n", text)[1].split("\n## ")[0]
         found |= {prefix + name for cell in re.findall(r"^\| (`[^|]*) \|", text, flags=re.MULTILINE) for name in re.findall(r"`(\w+)`", cell)}
     return {name for name in found if name.startswith("glb_")}
 

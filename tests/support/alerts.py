@@ -27,7 +27,7 @@ def alerts():
 
 def names(expression):
     """The metrics of the project in a query or a rule."""
-    return set(re.findall(r"\bglb_(?:director|healthcheck|redirect)_\w+", expression))
+    return set(re.findall(r"\bglb_(?:director|healthcheck|redirect|fleet)_\w+", expression))
 
 
 def selections(expression):
@@ -110,8 +110,17 @@ def proxy(name):
     return found | one("listen_overflows_total", steady(4)) | one("syn_cookies_sent_total", steady(4))
 
 
+def agent(name):
+    """glb-fleet with etcd, which has a table and no roll-out."""
+    values = {"connected": 1, "watch": 1, "published": 1, "director_answers": 1, "revision_used": 1204, "revision_seen": 1204}
+    zeros = ("table_refused", "table_failing", "table_missing", "table_unconfirmed", "unconnected_seconds", "leads",
+             "rollout_active", "rollout_paused", "rollout_stopped")
+    found = {series("up", name, job="glb-fleet"): steady(1)}
+    return found | {series(f"glb_fleet_{metric}", name): steady(value) for metric, value in (values | dict.fromkeys(zeros, 0)).items()}
+
+
 def fleet():
-    parts = [*(make(each) for make in (director, healthcheck) for each in DIRECTORS), *(proxy(each) for each in PROXIES)]
+    parts = [*(make(each) for make in (director, healthcheck, agent) for each in DIRECTORS), *(proxy(each) for each in PROXIES)]
     return {name: values for found in parts for name, values in found.items()}
 
 
