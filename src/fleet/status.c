@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fleet/status.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -200,6 +202,8 @@ static char *write_file(const struct fleet *fleet, const char *line, char *last)
 	struct faults faults = {.file = fleet->conf.status_file};
 	json_t *status = describe(fleet, line);
 	char *text = status ? json_dumps(status, JSON_INDENT(2)) : NULL;
+	mode_t mask;
+	int error;
 
 	json_decref(status);
 	if (text && last && strcmp(text, last) == 0) {
@@ -207,7 +211,10 @@ static char *write_file(const struct fleet *fleet, const char *line, char *last)
 		return last;
 	}
 	free(last);
-	if (!text || file_replace(fleet->conf.status_file, NULL, text, strlen(text), &faults)) {
+	mask = umask(0022); /* the director is of another group, and its page shows what this file says */
+	error = text ? file_replace(fleet->conf.status_file, NULL, text, strlen(text), &faults) : -ENOMEM;
+	umask(mask);
+	if (error) {
 		log_limited(LOG_LEVEL_WARNING, "the status is not written: %s", faults_first_error(&faults));
 		free(text);
 		text = NULL;

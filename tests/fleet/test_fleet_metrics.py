@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The metrics of glb-fleet are those of the reference, have what alerts and the dashboard use, and tell the roll-out in etcd."""
+"""What others read of glb-fleet: its metrics are those of the reference, have what alerts and the dashboard use, and tell the roll-out in etcd; its status file is for all."""
 
 import json
 import re
@@ -47,3 +47,12 @@ def test_roll_out_in_etcd(running):
         wait_until(lambda: told(running) == [1, 1, 0, 2], "the roll-out")
         running.put(hostile, "rollout")
         wait_until(lambda: told(running) == [0, 0, 0, 0], lambda: f"{hostile}: {told(running)}")
+
+
+def test_the_director_may_read_the_status_file(agent):
+    """It has neither the user nor the group of the agent. No other file becomes readable by that."""
+    agent.prefix = ["sh", "-c", 'umask 0077; exec "$@"', "sh"]
+    with agent:
+        agent.wait_used(agent.put(table(1, 2)))
+        modes = {name: (agent.folder / name).stat().st_mode & 0o777 for name in ("status.json", "state.json", "table.json")}
+    assert modes == {"status.json": 0o644, "state.json": 0o600, "table.json": 0o600}

@@ -3,6 +3,8 @@
 
 import contextlib
 import http.client
+import json
+import os
 import shutil
 import socket
 import subprocess
@@ -165,6 +167,45 @@ def test_a_capture_that_runs_is_shown_until_it_ends(tmp_path, port):
             capture.kill()
         wait_until(lambda: metric("capture_running") == 0, "the end of the capture")
         assert page(port).find("capture").get("hidden") is not None and director.telemetry.ask("/glb/health")["capture_pid"] == 0
+
+
+def test_the_revision_is_that_of_the_table_in_use(tmp_path, port):
+    """glb-fleet may be old, dead or hostile: what its file says about another table, or does not say, is not shown."""
+    status = tmp_path / "status.json"
+
+    def write(digest, revision, **more):
+        status.unlink(missing_ok=True)
+        status.write_text(json.dumps({"director": {"table": {"digest": digest, "revision": revision, **more}}}))
+
+    def shown():
+        fields = [words(each) for each in page(port).find("figures").iter("dd") if "etcd" in words(each)]
+        assert len(fields) <= 1
+        return fields[0] if fields else None
+
+    with start(tmp_path, port, fleet_status=str(status)) as director:
+        assert shown() is None
+        digest = director.stats()["digest"]
+        write(digest, 1204)
+        assert shown() == "revision 1204 in etcd" and "revision 1204" not in get(port, "/tables/0")[2]
+        for values in ((digest, 0), (digest, -1), (digest, "<b>7</b>"), (digest, 1.5), (digest, None), ("0" * 16, 1204), ("", 1204), (None, 1204)):
+            write(*values)
+            assert shown() == "revision in etcd not known", values
+        for text in (b"", b"\xff{", b"[1]", b'{"director": 1}', b"[" * 60000, b'{"a": 1, "a": 1}', b" " * 70000):
+            status.write_bytes(text)
+            assert shown() == "revision in etcd not known", text[:20]
+        for make in (lambda: os.mkfifo(status), status.mkdir, lambda: status.symlink_to(status), lambda: status.symlink_to("/dev/zero")):
+            status.rmdir() if status.is_dir() else status.unlink()
+            make()
+            assert shown() == "revision in etcd not known"
+        write(digest, 2**53 + 1)
+        assert shown() == f"revision {2**53 + 1} in etcd"
+        document = json.loads(json.dumps(traffic.TABLE))
+        document["tables"][0]["seed"] = "ab" * 16
+        write_table(tmp_path / "table.bin", document)
+        assert director.telemetry.ask("/glb/reload")["ok"]
+        assert shown() == "revision in etcd not known"
+        status.unlink()
+        assert shown() is None
 
 
 def hostile_document():

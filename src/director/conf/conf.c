@@ -59,6 +59,14 @@ static const char *parse_interface(const char *text, void *field)
 	return NULL;
 }
 
+static const char *parse_path(const char *text, void *field)
+{
+	if (text[0] != '/' || strlen(text) >= CONF_PATH_SIZE)
+		return "is not a full path, which begins with '/' and has at most 255 characters";
+	strcpy(field, text);
+	return NULL;
+}
+
 static void read_port_interfaces(
 	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
@@ -197,6 +205,7 @@ const struct conf_key conf_keys[] = {
 	{"idle", conf_read_choice, AT(idle), "\"poll\"", .choices = idles},
 	{"isa", conf_read_choice, AT(isa), "\"auto\"", .choices = isas},
 	{"metrics", conf_read_text, AT(metrics), "\"127.0.0.1:19520\"", .parse = parse_metrics},
+	{"fleet_status", conf_read_text, AT(fleet_status), "\"/run/glb-fleet/status.json\"", .parse = parse_path},
 	{"statsd", read_statsd, AT(statsd), .keys = statsd_keys},
 	{"max_shrink", conf_read_uint16, AT(max_shrink), TEXT_OF(TABLE_GUARD_MAX_SHRINK), 0, TABLE_GUARD_OFF},
 	{"stop_delay_ms", conf_read_uint16, AT(stop_delay_ms), "0", 0, 60000},

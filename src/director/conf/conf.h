@@ -18,6 +18,7 @@
 #define CONF_MAX_LCORES      128
 #define CONF_MAX_PORTS       32
 #define CONF_INTERFACE_SIZE  16 /* IF_NAMESIZE */
+#define CONF_PATH_SIZE       256
 #define CONF_MAX_DESCRIPTORS 32768 /* of a queue */
 #define CONF_MAX_EXCEPTIONS  10000000 /* a second */
 #define CONF_MAX_VLAN        4094 /* 4095 is reserved (IEEE 802.1Q) */
@@ -84,6 +85,7 @@ struct conf {
 	unsigned mbufs; /* frame buffers of each port; 0: as many as the queues need */
 	enum conf_rss_fields rss_fields;
 	struct endpoint metrics; /* where the director serves HTTP; without a port: it does not */
+	char fleet_status[CONF_PATH_SIZE]; /* status_file of glb-fleet, for the page */
 	struct statsd_config statsd;
 	uint16_t max_shrink; /* percent, see table/table_guard.h */
 	uint16_t num_worker_queues; /* queue pairs per port; 0: as many as there are workers */

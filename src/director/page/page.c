@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "director/page/page.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/file/file.h"
 #include "common/text.h"
+#include "director/director.h"
 #include "director/view/view.h"
 #include "program/html/html.h"
+#include "program/member.h"
+
+#define FLEET_STATUS_MAX 65536 /* bytes */
 
 struct figures {
 	struct rates received, forwarded, bytes, drops;
 	double drop_share, busiest, worst_gap;
 	uint32_t good, backends;
+	int64_t revision;
 	const struct view_routes *routes;
 	const struct isa_choice *isa;
 };
@@ -101,6 +109,7 @@ static bool write_head(struct page *page, FILE *to)
 		.forwarded = rates_of(page, "forwarded"),
 		.bytes = rates_of(page, "tx_bytes"),
 		.drops = page_rates(page, &page->history->drops, 0),
+		.revision = page->revision,
 		.routes = &page->view->routes,
 		.isa = page->view->isa,
 	};
@@ -259,6 +268,32 @@ static bool write_reloads(struct page *page, FILE *to)
 	return false;
 }
 
+/*
+ * Reads what glb-fleet on this host says about the table with this digest. What it says about another one is not about
+ * the table in use: glb-fleet may have ended, or has not looked yet. Returns as page->revision.
+ */
+static int64_t read_revision(const char *path, const char *digest)
+{
+	struct faults faults = {.file = path};
+	json_t *status = NULL, *table;
+	int64_t revision = -1;
+	char *text;
+	size_t size;
+	int error = file_read(path, "a status", FLEET_STATUS_MAX, &text, &size, &faults);
+
+	if (error == 0)
+		status = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+	table = json_object_get(json_object_get(status, "director"), "table");
+	if (error != -ENOENT)
+		revision = 0;
+	if (strcmp(member_text(table, "digest"), digest) == 0 && member_number(table, "revision") > 0)
+		revision = member_number(table, "revision");
+	json_decref(status);
+	free(text);
+	faults_clear(&faults);
+	return revision;
+}
+
 bool page_begin(struct page *page, struct director *director, const struct history *history, int only)
 {
 	struct view *view = view_take(director, false);
@@ -273,6 +308,8 @@ bool page_begin(struct page *page, struct director *director, const struct histo
 	page->history = history;
 	page->view = view;
 	page->only = only;
+	if (only < 0)
+		page->revision = read_revision(director->conf.fleet_status, view->routes.digest);
 	return true;
 }
 

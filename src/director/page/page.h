@@ -22,6 +22,8 @@ struct page {
 	/* The page is about the table with this index and all its backends; -1: about all tables, with some backends of
 	 * each. */
 	int only;
+	/* The revision in etcd of the table in use; 0: not known; -1: no glb-fleet has run on this host. */
+	int64_t revision;
 	/* The part of the page to write next; in write_tables() the step, the table, and the backend or bind. */
 	unsigned part, step;
 	uint32_t table, item;
