@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from etcd import encode
+from hostile_etcd import HostileEtcd, reply
 from rollouts import BACKENDS, Fleet
 
 from support.cli import CLI, USAGE, run, table, write_tables
@@ -158,6 +159,15 @@ def test_more_directors_than_a_fleet_has(records, etcd):
     assert "2048 directors" in run("doctor", "--fleet", "--config", records.conf).stdout
 
 
+def test_a_key_that_is_not_text(records, etcd):
+    """No agent sees it, so it is no finding, and no command trips over it."""
+    etcd.ask("/v3/kv/put", {"key": encode(records.prefix.encode() + b"/directors/\xff\x00"), "value": encode("{}")})
+    etcd.ask("/v3/kv/put", {"key": encode(records.prefix.encode() + b"/history/\xff"), "value": encode("{}")})
+    assert records.faults() == []
+    assert "\n3 directors; " in run("fleet", "--config", records.conf).stdout
+    records.rollout("history")
+
+
 def test_nobody_is_in_etcd(records):
     records.conf.write_text(records.conf.read_text().replace(records.prefix, "/none"))
     assert [each[:3] for each in records.faults()] == [("fail", "etcd", "/none/directors/"), ("fail", "table", "/none/table")]
@@ -175,6 +185,16 @@ def test_etcd_that_does_not_reply(records):
             assert first[:3] == ("fail", "etcd", "") and "etcd cannot be read, so nothing is known about its directors" in first[3] and place in first[3]
     host = closed_port()
     assert [each[:3] for each in records.faults(host)] == [("fail", "reachable", host), ("fail", "etcd", "")]
+
+
+def test_etcd_that_lets_this_user_read_nothing_or_has_other_keys(records):
+    denied = {"error": "etcdserver: permission denied", "code": 7, "message": "\x1b[2Jetcdserver: permission denied"}
+    with HostileEtcd(kv_range=lambda connection, _: reply(connection, denied, "403 Forbidden")) as bad, HostileEtcd() as other:
+        records.conf.write_text(f'etcd = {{ endpoints = ["{bad.url}"]; timeout_ms = 300; }};\nprefix = "/a/prefix/longer/than/its/keys";\n')
+        ((level, check, place, text),) = records.faults()
+        assert (level, check, place) == ("fail", "etcd", "") and "permission denied" in text
+        records.conf.write_text(records.conf.read_text().replace(bad.url, other.url))
+        assert [each[1] for each in records.faults()] == ["etcd", "table"]
 
 
 def test_hosts_alone_do_not_ask_etcd(records):

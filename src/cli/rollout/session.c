@@ -61,7 +61,9 @@ bool session_each(struct session *session, const char *prefix, unsigned limit,
 	if (result != ETCD_DONE)
 		return failed(session, "read the roll-out", result);
 	for (size_t i = 0; etcd_range_kv(body, i, &kv); i++) {
-		take(data, &kv);
+		/* A key that is not text has none here. Agents do not see it either. */
+		if (kv.key && strncmp(kv.key, prefix, strlen(prefix)) == 0)
+			take(data, &kv);
 		etcd_kv_free(&kv);
 	}
 	json_decref(body);
