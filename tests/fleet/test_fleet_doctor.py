@@ -87,7 +87,7 @@ FAULTS = {
     "a director that was there": (
         lambda fleet: (fleet.plan(state="done"), fleet.delete("directors/d2")), "warn", "records", "d2", "so its glb-fleet does not run or does not reach etcd"),
     "an older table": (
-        lambda fleet: fleet.write("d2", {"revision": 7}, changed="2026-01-02T03:04:05Z"), "fail", "uses", "d2", "and no roll-out runs; its record is of 2026-01-02T03:04:05Z"),
+        lambda fleet: fleet.write("d2", {"revision": 7}, changed="2026-01-02T03:04:05Z"), "fail", "uses", "d2", "and no roll-out runs; its record has not changed since 2026-01-02T03:04:05Z"),
     "a table that is not from etcd": (
         lambda fleet: fleet.write("d2", {"revision": 0}), "fail", "uses", "d2", "uses a table that is not from etcd, which has revision"),
     "other first hops": (

@@ -29,9 +29,9 @@ static const struct finding vanished = {FINDINGS_WARN, NULL,
 static const struct finding refused = {
 	FINDINGS_FAIL, NULL, "refuses the table in etcd, revision {1}: {2}: correct the table, or mend the director"};
 static const struct finding other_table = {FINDINGS_FAIL, NULL,
-	"uses the table of revision {1}, etcd has revision {2}, and no roll-out runs; its record is of {3}: run glb-fleet status there"};
+	"uses the table of revision {1}, etcd has revision {2}, and no roll-out runs; its record has not changed since {3}: run glb-fleet status there"};
 static const struct finding foreign_table = {FINDINGS_FAIL, NULL,
-	"uses a table that is not from etcd, which has revision {1}, and no roll-out runs; its record is of {2}: run glb-fleet status there"};
+	"uses a table that is not from etcd, which has revision {1}, and no roll-out runs; its record has not changed since {2}: run glb-fleet status there"};
 static const struct finding other_hops = {FINDINGS_FAIL, NULL,
 	"uses the table in etcd, but the digest of its first hops is {1}, and that of {2} of {3} directors {4}, so flows that move to or from it can break: compare what glb-healthcheck status prints there"};
 static const struct finding unknown_rollout = {FINDINGS_WARN, NULL,
