@@ -308,8 +308,7 @@ bool page_begin(struct page *page, struct director *director, const struct histo
 	page->history = history;
 	page->view = view;
 	page->only = only;
-	if (only < 0)
-		page->revision = read_revision(director->conf.fleet_status, view->routes.digest);
+	page->revision = read_revision(director->conf.fleet_status, view->routes.digest);
 	return true;
 }
 
