@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fleet/status.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,14 +195,22 @@ static json_t *describe(const struct fleet *fleet, const char *line)
 		!desired->unsaved, "director", record_describe(fleet), "rollout", describe_rollout(fleet));
 }
 
+/* The director is of another group, and its page shows what the file says. */
+static int replace_for_all(const char *path, const char *text, struct faults *faults)
+{
+	mode_t mask = umask(0022);
+	int error = file_replace(path, NULL, text, strlen(text), faults);
+
+	umask(mask);
+	return error;
+}
+
 /* Writes the file; `last` is what it has. Returns the new text, or NULL after an error. */
 static char *write_file(const struct fleet *fleet, const char *line, char *last)
 {
 	struct faults faults = {.file = fleet->conf.status_file};
 	json_t *status = describe(fleet, line);
 	char *text = status ? json_dumps(status, JSON_INDENT(2)) : NULL;
-	mode_t mask;
-	int error;
 
 	json_decref(status);
 	if (text && last && strcmp(text, last) == 0) {
@@ -211,10 +218,7 @@ static char *write_file(const struct fleet *fleet, const char *line, char *last)
 		return last;
 	}
 	free(last);
-	mask = umask(0022); /* the director is of another group, and its page shows what this file says */
-	error = text ? file_replace(fleet->conf.status_file, NULL, text, strlen(text), &faults) : -ENOMEM;
-	umask(mask);
-	if (error) {
+	if (!text || replace_for_all(fleet->conf.status_file, text, &faults)) {
 		log_limited(LOG_LEVEL_WARNING, "the status is not written: %s", faults_first_error(&faults));
 		free(text);
 		text = NULL;
