@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "program/command_parts.h"
+#include "program/command/command_parts.h"
 
 static const char *program_name = "";
 static bool has_subcommands;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "program/command_parts.h"
+#include "program/command/command_parts.h"
 
 /* Returns true for words that the user types, such as "on|off", and false for names, such as "MAC|auto". */
 static bool is_words(const char *argument)

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "program/command_parts.h"
+#include "program/command/command_parts.h"
 
 #define NAME_MAX_SIZE 64
 

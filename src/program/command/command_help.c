@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "program/command_parts.h"
+#include "program/command/command_parts.h"
 
 #define COLUMNS   80
 #define WIDTH_MAX 30 /* of the names of options; longer ones have a line of their own */
