@@ -76,7 +76,8 @@ const struct conf_key etcd_conf_keys[] = {
 	{"key_file", conf_read_string, AT(key_file), .fault = path_fault},
 	{"user", conf_read_string, AT(user)},
 	{"password_file", conf_read_string, AT(password_file), .fault = path_fault},
-	{"timeout_ms", conf_read_unsigned, AT(timeout_ms), "3000", 100, 60000},
+	/* A lease of 15 s is renewed after 5 s, and one silent endpoint must leave the next one enough time. */
+	{"timeout_ms", conf_read_unsigned, AT(timeout_ms), "3000", 100, 5000},
 	{0},
 };
 

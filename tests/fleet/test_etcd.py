@@ -178,6 +178,7 @@ FAULTS = {
     'etcd = { endpoints = ["https://192.0.2.1"]; ca_file = "ca.pem"; }': "is not a full path",
     'etcd = { endpoints = ["https://192.0.2.1"]; ca_file = "/none/ca.pem"; }': "/none/ca.pem: No such file or directory",
     'etcd = { endpoints = ["http://192.0.2.1:2379"]; timeout_ms = 1; }': "etcd.timeout_ms",
+    'etcd = { endpoints = ["http://192.0.2.1:2379"]; timeout_ms = 5001; }': "is not an integer from 100 to 5000",
 }
 
 
