@@ -41,7 +41,8 @@ struct etcd *etcd_open(const struct etcd_conf *conf, struct faults *faults)
 	etcd->conf = conf;
 	while (conf->endpoints[etcd->endpoint_count])
 		etcd->endpoint_count++;
-	etcd->state.endpoint = conf->endpoints[0];
+	etcd->endpoint = conf->first % etcd->endpoint_count;
+	etcd->state.endpoint = conf->endpoints[etcd->endpoint];
 	etcd->state.since_ms = clock_now_ms();
 	return etcd;
 }

@@ -22,6 +22,7 @@
 /* How to reach etcd: part of fleet.conf. All texts are owned; etcd_conf_free(). */
 struct etcd_conf {
 	char **endpoints; /* URLs; NULL at the end */
+	uint64_t first; /* modulo their number: the index of the one to begin with */
 	char *ca_file, *cert_file, *key_file; /* NULL: none */
 	char *user, *password_file; /* NULL: none */
 	unsigned timeout_ms; /* of a request */

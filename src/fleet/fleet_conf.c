@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/file/file.h"
+#include "common/siphash.h"
 #include "conf/conf_reader.h"
 #include "table/table_guard.h"
 
@@ -80,6 +81,8 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 			conf_error(reader, root, "name", "is missing, and the host name '%s' %s", host,
 				host[0] ? name_fault(host) : "is empty");
 	}
+	if (conf->name) /* a fleet does not begin with one member of etcd */
+		conf->etcd.first = siphash((const uint8_t[SIPHASH_KEY_SIZE]){0}, conf->name, strlen(conf->name));
 	if (conf->build && conf->binary && strcmp(conf->build, conf->binary) != 0)
 		conf_error(reader, root, "binary", "is not the file that `build` names; delete this key");
 	if (!conf->binary)

@@ -8,10 +8,12 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from agent import PREFIX, table
 from etcd import Etcd, encode
+from hostile_etcd import HostileEtcd
 
 from lab.tools import wait_until
 from support.tree import CLI
@@ -355,6 +357,17 @@ def test_many_agents(make_agent):
     agents[0].put(table(1, 2, 3, 4))
     for each in agents:
         wait_until(lambda each=each: each.table.exists() and each.table.read_text() == table(1, 2, 3, 4), lambda each=each: each.log)
+
+
+def test_agents_begin_with_different_members_of_etcd(make_agent):
+    """All have the same list. The name says with which one, so the load does not go to the first one of the list."""
+    with HostileEtcd() as one, HostileEtcd() as two, HostileEtcd() as three:
+        urls = [one.url, two.url, three.url]
+        agents = [make_agent(f"n{i}", SimpleNamespace(endpoints=urls), build=None, notify=None, listen="none").start() for i in range(16)]
+        used = [each.wait_status(lambda status: status["etcd"]["connected"])["etcd"]["endpoint"] for each in agents]
+        assert set(used) == {*urls}
+        agents[0].stop()
+        assert agents[0].start().wait_status(lambda status: status["etcd"]["connected"])["etcd"]["endpoint"] == used[0]
 
 
 def test_status_and_json(agent):
