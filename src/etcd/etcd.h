@@ -64,6 +64,7 @@ enum etcd_result {
 	ETCD_UNREACHABLE, /* no endpoint replied in time; it may have been carried out or not */
 	ETCD_DENIED, /* authentication or permission */
 	ETCD_REFUSED, /* etcd replied with another error: etcd_state()->error */
+	ETCD_TOO_LARGE, /* every endpoint has more to tell than 32 MB */
 };
 /* body: the reply, borrowed; NULL unless ETCD_DONE. */
 typedef void etcd_reply(void *data, enum etcd_result result, const json_t *body);
@@ -114,7 +115,7 @@ struct etcd_mirror *etcd_mirror_open(
 void etcd_mirror_close(struct etcd_mirror *mirror);
 bool etcd_mirror_is_current(const struct etcd_mirror *mirror); /* the watch is open and alive */
 bool etcd_mirror_truncated(const struct etcd_mirror *mirror);
-const char *etcd_mirror_error(const struct etcd_mirror *mirror); /* why it is not current; "": not known, or it is */
+const char *etcd_mirror_error(const struct etcd_mirror *mirror); /* why it cannot get current as etcd is; "": it can */
 
 /*
  * A lease that is granted, kept alive at a third of its time, and granted anew when it was lost: then the caller puts

@@ -60,10 +60,12 @@ static void finish(struct etcd_call *call, enum etcd_result result, const json_t
 /* The next try, if there is one, goes to the endpoint that is then in use. arrived: etcd may have carried it out. */
 static void fail(struct etcd_call *call, enum etcd_result result, bool arrived)
 {
-	if (result == ETCD_UNREACHABLE)
+	bool leaves = result == ETCD_UNREACHABLE || result == ETCD_TOO_LARGE;
+
+	if (leaves)
 		etcd_leave_endpoint(call->etcd, call->endpoint);
 	call->tries--;
-	if (result == ETCD_UNREACHABLE && call->tries && (!arrived || is_repeatable(call)))
+	if (leaves && call->tries && (!arrived || is_repeatable(call)))
 		call->step = CALL_START;
 	else
 		finish(call, result, NULL);
@@ -126,11 +128,12 @@ static void end(struct etcd_call *call)
 	long status = etcd_http_status(call->http);
 	json_t *body;
 	bool sent;
+	enum etcd_result result = etcd_http_result(etcd, call->endpoint, call->http, &sent);
 
-	if (!etcd_http_succeeded(etcd, call->endpoint, call->http, &sent)) {
+	if (result != ETCD_DONE) {
 		if (sent && !call->line)
 			etcd_auth_doubt(etcd);
-		fail(call, ETCD_UNREACHABLE, sent);
+		fail(call, is_repeatable(call) ? result : ETCD_UNREACHABLE, sent);
 		return;
 	}
 	if (call->line && status == 200) {

@@ -67,8 +67,8 @@ void etcd_http_end(struct etcd_http *http); /* NULL: does nothing */
 void *etcd_http_perform(struct etcd *etcd);
 long etcd_http_status(const struct etcd_http *http);
 void etcd_http_drop(struct etcd_http *http, size_t size); /* the first bytes */
-/* After the end: returns false and sets *sent, whether etcd may have got the request. state.error says what to do. */
-bool etcd_http_succeeded(struct etcd *etcd, size_t endpoint, const struct etcd_http *http, bool *sent);
+/* After the end. Unless it is done, sets *sent, whether etcd may have got the request. state.error says what to do. */
+enum etcd_result etcd_http_result(struct etcd *etcd, size_t endpoint, const struct etcd_http *http, bool *sent);
 
 #define ETCD_AUTHENTICATE "/v3/auth/authenticate"
 void etcd_auth_start(struct etcd *etcd); /* asks for a token, unless that runs already */

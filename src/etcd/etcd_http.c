@@ -181,15 +181,15 @@ static const char *hint_for(CURLcode code)
 	}
 }
 
-bool etcd_http_succeeded(struct etcd *etcd, size_t endpoint, const struct etcd_http *http, bool *sent)
+enum etcd_result etcd_http_result(struct etcd *etcd, size_t endpoint, const struct etcd_http *http, bool *sent)
 {
 	CURLcode code = (CURLcode)http->code;
 	long size = 0;
 
 	if (code == CURLE_OK)
-		return true;
+		return ETCD_DONE;
 	curl_easy_getinfo(http->easy, CURLINFO_REQUEST_SIZE, &size);
 	*sent = size > 0;
 	etcd_say(etcd, endpoint, "%s; %s", *http->error ? http->error : curl_easy_strerror(code), hint_for(code));
-	return false;
+	return code == CURLE_WRITE_ERROR ? ETCD_TOO_LARGE : ETCD_UNREACHABLE;
 }

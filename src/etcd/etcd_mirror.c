@@ -4,6 +4,7 @@
  * or the network hangs. So while it is open, the revisions of the keys are compared at intervals; this also finds a
  * lost event.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #define COMPARE_AGAIN_MS 1000
 #define RETRY_MS         200
 #define RETRY_MAX_MS     5000
+#define RETRY_LARGE_MS   10000 /* after 32 MB that were read in vain */
 
 struct etcd_mirror {
 	struct etcd *etcd;
@@ -97,7 +99,6 @@ static void retry(struct etcd_mirror *mirror)
 	etcd_call_cancel(mirror->watch);
 	mirror->call = mirror->watch = NULL;
 	mirror->open = mirror->differs = false;
-	strcpy(mirror->error, mirror->etcd->state.error);
 	mirror->task.due_ms = clock_now_ms() + mirror->retry_ms / 2 + clock_now_us() % mirror->retry_ms;
 	mirror->retry_ms = mirror->retry_ms * 2 > RETRY_MAX_MS ? RETRY_MAX_MS : mirror->retry_ms * 2;
 }
@@ -134,7 +135,6 @@ static void take_line(void *data, const json_t *line)
 	}
 	if (json_is_true(json_object_get(line, "created")) && !mirror->open) {
 		mirror->open = true;
-		*mirror->error = '\0';
 		mirror->retry_ms = RETRY_MS;
 		mirror->task.due_ms = clock_now_ms() + COMPARE_MS;
 	}
@@ -172,10 +172,17 @@ static void take_read(void *data, enum etcd_result result, const json_t *body)
 	struct etcd_kv kv;
 
 	mirror->call = NULL;
+	if (result == ETCD_TOO_LARGE) {
+		snprintf(mirror->error, sizeof(mirror->error),
+			"etcd has more than 32 MB in the %s %s, which is not read: delete or replace what is too large there",
+			mirror->prefix ? "keys that begin with" : "key", mirror->key);
+		mirror->retry_ms = RETRY_LARGE_MS;
+	}
 	if (result != ETCD_DONE || !revision) {
 		retry(mirror);
 		return;
 	}
+	*mirror->error = '\0';
 	drop_missing(mirror, body, revision);
 	mirror->truncated = json_is_true(json_object_get(body, "more"));
 	for (size_t i = 0; etcd_range_kv(body, i, &kv); i++, etcd_kv_free(&kv))

@@ -263,8 +263,13 @@ static bool sees_all(struct leader *leader)
 {
 	bool sees = leader_watch(leader, LEADER_TABLE) && leader_watch(leader, LEADER_DIRECTORS);
 
-	for (unsigned i = 0; i < LEADER_KEYS; i++)
+	for (unsigned i = 0; i < LEADER_KEYS; i++) {
+		const char *error = leader->keys[i].mirror ? etcd_mirror_error(leader->keys[i].mirror) : "";
+
 		sees &= leader_sees(leader, i);
+		if (*error && strcmp(error, leader->state.error) != 0)
+			log_error("roll-out %s: %s", leader->rollout.id, strcpy(leader->state.error, error));
+	}
 	if (sees)
 		leader->blind_ms = 0;
 	else if (!leader->blind_ms)

@@ -115,6 +115,10 @@ static json_t *describe_reasons(const struct fleet *fleet)
 		json_array_append_new(reasons, json_text(fleet->desired.error));
 	if (fleet->desired.gone)
 		json_array_append_new(reasons, json_string("the key of the table does not exist in etcd"));
+	if (*etcd_mirror_error(fleet->table))
+		json_array_append_new(reasons, json_text(etcd_mirror_error(fleet->table)));
+	if (*leader_state(fleet->leader)->error)
+		json_array_append_new(reasons, json_text(leader_state(fleet->leader)->error));
 	return reasons;
 }
 

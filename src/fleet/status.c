@@ -154,6 +154,8 @@ static void write_line(const struct fleet *fleet, char *line, size_t size)
 		snprintf(line, size, "%s; %s", table, fleet->record.conflict);
 	else if (!etcd->connected)
 		snprintf(line, size, "%s; etcd does not reply, the table stays in use: %s", table, etcd->error);
+	else if (*etcd_mirror_error(fleet->table))
+		snprintf(line, size, "%s; %s", table, etcd_mirror_error(fleet->table));
 	else if (desired->refused_revision)
 		snprintf(line, size, "%s; revision %" PRIu64 " is refused: %.850s", table, desired->refused_revision,
 			desired->refusal);
@@ -230,7 +232,8 @@ static char *write_file(const struct fleet *fleet, const char *line, char *last)
 void status_step(struct fleet *fleet)
 {
 	static char *written, last[1024];
-	static bool was_connected = true;
+	static bool was_connected = true, was_unreadable;
+	const char *unreadable = etcd_mirror_error(fleet->table);
 	char line[1024];
 	bool connected = etcd_state(fleet->etcd)->connected;
 
@@ -241,6 +244,9 @@ void status_step(struct fleet *fleet)
 			log_error("etcd does not reply, the table stays in use: %s", etcd_state(fleet->etcd)->error);
 		was_connected = connected;
 	}
+	if (*unreadable && !was_unreadable)
+		log_error("%s; the table in use stays in use", unreadable);
+	was_unreadable = *unreadable;
 	write_line(fleet, line, sizeof(line));
 	text_mend(line);
 	if (strcmp(line, last) != 0)

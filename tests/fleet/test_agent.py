@@ -397,6 +397,25 @@ def test_value_of_10_megabytes(make_agent, tmp_path):
             assert int(re.search(r"VmRSS:\s+(\d+)", status)[1]) < 64 << 10, status
 
 
+def test_table_that_cannot_be_read(make_agent, tmp_path):
+    """The reply is larger than 32 MB. Status, log and record name the key, and etcd counts as connected."""
+    with Etcd(tmp_path / "own", options=["--max-request-bytes", str(64 << 20)]) as etcd:
+        agent = make_agent(cluster=etcd)
+        agent.configure(etcd={"endpoints": etcd.endpoints, "timeout_ms": 5000})
+        good = agent.put(table(1, 2, 3))
+        with agent:
+            agent.wait_used(good)
+            agent.put("x" * (25 << 20))
+            text = f"etcd has more than 32 MB in the key {PREFIX}/table, which is not read: delete or replace what is too large there"
+            record = agent.wait_record(lambda record: record["reasons"] == [text])
+            assert record["table"]["revision"] == good and record["healthy"]
+            status = agent.wait_status(lambda status: text in status["summary"])
+            assert status["etcd"]["connected"] and text in " ".join(agent.call("status").stdout.split())
+            agent.wait_log(f"{text}; the table in use stays in use")
+            assert agent.wait_used(agent.put(table(1, 2, 3, 4)))["reasons"] == []
+            assert "etcd does not reply" not in agent.log
+
+
 def build(folder, text, path):
     """What glb-healthcheck does: it sets `healthy`, and builds the binary table."""
     document = json.loads(text)

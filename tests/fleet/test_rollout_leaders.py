@@ -47,6 +47,22 @@ def test_leader_that_was_paused_for_longer_than_its_lease_writes_nothing(fleet):
     check_done(fleet)
 
 
+def test_records_that_cannot_be_read_together(fleet):
+    """Keys under directors/ have more than 32 MB. The leader says so, does not judge, and goes on when they are gone."""
+    fleet.behind = {"lb2"}
+    start(fleet)
+    for i in range(24):
+        fleet.put(f"directors/large{i}", "x" * 1_100_000)
+    fleet.behind = {}
+    fleet.lead("lb1")
+    text = f"etcd has more than 32 MB in the keys that begin with {fleet.prefix}/directors/, which is not read: delete or replace what is"
+    wait_until(lambda: text in (fleet.folder / "lb1.log").read_text(), lambda: (fleet.folder / "lb1.log").read_text())
+    assert fleet.document()["step"] == 0
+    for i in range(24):
+        fleet.delete(f"directors/large{i}")
+    check_done(fleet)
+
+
 def test_leader_that_ends_hands_over_at_once(fleet):
     first = fleet.lead("first")
     fleet.behind = {"lb2"}

@@ -49,7 +49,7 @@ static void print_fault(void *unused, bool warning, const char *text)
 
 static const char *name_of(enum etcd_result result)
 {
-	static const char *const names[] = {"done", "unreachable", "denied", "refused"};
+	static const char *const names[] = {"done", "unreachable", "denied", "refused", "too large"};
 
 	return names[result];
 }
