@@ -22,6 +22,7 @@
 #include "table/table_guard.h"
 
 #define BINARY_MAX TABLE_LOAD_MAX_BINARY
+#define BEFORE_MAX 99u /* copies of edited files */
 
 /* A file as it was before. */
 struct kept {
@@ -123,25 +124,49 @@ static void restore(const struct kept *kept)
 	faults_clear(&faults);
 }
 
-/* Keeps what somebody else has written to the table's file as FILE.before. */
-static int keep_edits(struct work *work, struct faults *faults)
+static bool has_text(const char *path, const char *text, size_t size)
+{
+	struct faults ignored = {0};
+	char *found;
+	size_t found_size;
+	bool same = file_read(path, "a table", TABLE_LOAD_MAX_JSON, &found, &found_size, &ignored) == 0 &&
+		    found_size == size && memcmp(found, text, size) == 0;
+
+	free(found);
+	faults_clear(&ignored);
+	return same;
+}
+
+/* Keeps what somebody else has written to the table's file as FILE.before, or as FILE.before.2 and so on, because an
+ * older one may be the only copy of what an operator has written. */
+static bool keep_edits(struct work *work, struct faults *faults)
 {
 	const struct kept *json = &work->json;
-	char path[PATH_MAX];
-	bool again;
+	char path[PATH_MAX], number[16] = "";
+	bool has = false, exists = true;
 
 	work->edited = json->text && apply_hash(json->text, json->size) != work->apply->written;
 	if (!work->edited)
-		return 0;
-	snprintf(path, sizeof(path), "%s.before", json->path);
-	again = access(path, F_OK) == 0;
+		return true;
+	for (unsigned i = 1; i <= BEFORE_MAX && exists && !has; i++) {
+		if (i > 1)
+			snprintf(number, sizeof(number), ".%u", i);
+		snprintf(path, sizeof(path), "%s.before%s", json->path, number);
+		exists = access(path, F_OK) == 0;
+		has = exists && has_text(path, json->text, json->size);
+	}
+	if (exists && !has) {
+		faults_error(faults, json->path, "was edited, and the files .before to .before.%u exist: remove them",
+			BEFORE_MAX);
+		return false;
+	}
 	faults->file = path;
-	if (file_replace_like(path, json->path, json->text, json->size, faults))
-		return -EIO;
+	if (!has && file_replace_like(path, json->path, json->text, json->size, faults))
+		return false;
 	fprintf(stderr,
-		"%s was not as glb-fleet had written it: the table of the fleet replaces it, and the old text is kept as %s%s\n",
-		json->path, path, again ? ", in place of an older one" : "");
-	return 0;
+		"%s was not as glb-fleet had written it: the table of the fleet replaces it, and the old text is kept as %s\n",
+		json->path, path);
+	return true;
 }
 
 static void write_json(struct work *work)
@@ -155,7 +180,7 @@ static void write_json(struct work *work)
 	if (work->json.text && work->json.size == work->size && memcmp(work->json.text, work->text, work->size) == 0)
 		return;
 	work->on_disk = 0;
-	if (keep_edits(work, &faults))
+	if (!keep_edits(work, &faults))
 		finish_faults(work, "failed", &faults);
 	faults.file = conf->table;
 	if (file_replace(conf->table, NULL, work->text, work->size, &faults))
@@ -170,8 +195,10 @@ static _Noreturn void take_back(struct work *work, const struct director_table *
 	char reason[512];
 
 	restore(&work->binary);
-	restore(&work->json);
-	work->on_disk = work->json.text ? apply_hash(work->json.text, work->json.size) : 0;
+	if (has_text(work->json.path, work->text, work->size)) {
+		restore(&work->json);
+		work->on_disk = work->json.text ? apply_hash(work->json.text, work->json.size) : 0;
+	}
 	snprintf(reason, sizeof(reason),
 		"the director refuses it and keeps the table with digest %s%s%s; the files are as before",
 		table->digest, table->error[0] ? ": " : "", table->error);

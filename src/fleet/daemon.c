@@ -99,8 +99,10 @@ static void plan_look(struct fleet *fleet)
 	else
 		strcpy(fleet->decided, fleet->look.digest);
 	fleet->binary = binary;
-	fleet->look_plan = (struct look_plan){
-		.conf = &fleet->conf, .digest = fleet->desired.state.digest, .decided = fleet->decided};
+	fleet->look_plan = (struct look_plan){.conf = &fleet->conf,
+		.written = fleet->desired.state.written,
+		.digest = fleet->desired.state.digest,
+		.decided = fleet->decided};
 }
 
 static void start_job(struct fleet *fleet, const struct waits *waits)

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/file/file.h"
 #include "deliver/director.h"
+#include "fleet/apply.h"
 #include "fleet/job.h"
 #include "program/member.h"
 #include "program/telemetry_socket.h"
 #include "table/file/json/json_text.h"
+#include "table/file/json/table_json.h"
 #include "table/file/table_load.h"
 
 #define TIMEOUT_MS 2000u
@@ -98,9 +101,24 @@ static bool is_same_set(const struct table_set *a, const struct table_set *b)
 	return same;
 }
 
-/* The file must be the one that the director has read, and it tells what the unit's status line does not. */
-static void compare_files(const struct fleet_conf *conf, json_t *result)
+/* Reads the table's file. What another program has written there is not from etcd. */
+static bool read_wanted(const struct look_plan *plan, struct table_set *wanted)
 {
+	struct faults ignored = {0};
+	char *text;
+	size_t size;
+	bool read = file_read(plan->conf->table, "a table", TABLE_LOAD_MAX_JSON, &text, &size, &ignored) == 0 &&
+		    apply_hash(text, size) == plan->written && table_json_parse(text, size, wanted, &ignored) == 0;
+
+	free(text);
+	faults_clear(&ignored);
+	return read;
+}
+
+/* The file must be the one that the director has read, and it tells what the unit's status line does not. */
+static void compare_files(const struct look_plan *plan, json_t *result)
+{
+	const struct fleet_conf *conf = plan->conf;
 	const char *path = *member_text(result, "table_path") ? member_text(result, "table_path") : conf->binary;
 	struct table_set used, wanted;
 	struct faults ignored = {0};
@@ -113,7 +131,7 @@ static void compare_files(const struct fleet_conf *conf, json_t *result)
 				result, "fingerprint", json_string(text_hex64(table_set_fingerprint(&used), hex)));
 			json_object_set_new(
 				result, "first_hops", json_string(text_hex64(table_set_first_hops(&used), hex)));
-			if (table_load_json(conf->table, &wanted, &ignored) == 0) {
+			if (read_wanted(plan, &wanted)) {
 				current = is_same_set(&used, &wanted);
 				table_set_free(&wanted);
 			}
@@ -139,7 +157,7 @@ void look_run(const void *data)
 	if (told && strcmp(digest, plan->digest) == 0 && *member_text(result, "fingerprint"))
 		json_object_set_new(result, "current", json_true());
 	else if (told && strcmp(digest, plan->decided) != 0)
-		compare_files(conf, result);
+		compare_files(plan, result);
 	job_finish(result);
 }
 

@@ -27,6 +27,7 @@ struct look {
 
 struct look_plan {
 	const struct fleet_conf *conf;
+	uint64_t written; /* apply_hash() of the table's file, as the agent has written it */
 	const char *digest; /* of the binary table that the agent has built; "": it built none */
 	/* The digest with which `current` of the last look was decided; "": decide it again. */
 	const char *decided;

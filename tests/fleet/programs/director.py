@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A stand-in for glb-director: `director.py FOLDER CLI` answers in FOLDER/dpdk/rte/dpdk_telemetry.v2, and reads FOLDER/table.bin at start
-and after SIGHUP. FOLDER/answers.json may change what it does: "refuse": TEXT, "silent" (true or "once"), "health"."""
+and after SIGHUP. FOLDER/answers.json may change what it does: "refuse": TEXT, "silent" (true or "once"), "hold" (it
+loads nothing until it is told otherwise), "health"."""
 
 import contextlib
 import json
@@ -26,6 +27,8 @@ def answers():
 
 
 def load():
+    while "hold" in answers():
+        time.sleep(0.02)
     if "refuse" in answers():
         used.update(reload_failures=used["reload_failures"] + 1, last_error=answers()["refuse"])
         return
