@@ -30,6 +30,10 @@ struct waits {
 
 uint64_t fleet_used_revision(const struct fleet *fleet)
 {
+	const struct desired *desired = &fleet->desired;
+
+	if (fleet->look.answers && strcmp(fleet->look.digest, desired->tried) == 0)
+		return desired->tried_revision;
 	return fleet->look.answers && fleet->look.current ? fleet->look_revision : 0;
 }
 

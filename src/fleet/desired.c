@@ -302,6 +302,8 @@ void desired_finish(struct desired *desired, const struct job *job, const json_t
 		refuse(desired, desired->applying_revision, reason);
 	else if (strcmp(word, "refused") != 0)
 		fail(desired, reason, job->note);
+	snprintf(desired->tried, TEXT_HEX64, "%s", strcmp(word, "failed") == 0 ? member_text(result, "digest") : "");
+	desired->tried_revision = desired->applying_revision;
 	free(desired->applying);
 	desired->applying = NULL;
 	save(desired);

@@ -41,6 +41,9 @@ struct desired {
 	bool unsaved; /* `state` is not in its file yet */
 	bool changed; /* it has changed since the child process began to write it */
 	uint64_t save_ms; /* not before this time */
+	/* The binary table that was built, but that the director was not seen to use: "": none. */
+	char tried[TEXT_HEX64];
+	uint64_t tried_revision;
 	struct desired_numbers numbers;
 };
 

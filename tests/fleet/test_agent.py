@@ -411,6 +411,20 @@ def test_edit_on_a_full_disk_is_not_current(make_agent):
         subprocess.run(["umount", disk], check=True)
 
 
+def test_director_that_loads_the_table_after_the_reload_failed(agent):
+    """Its new table has the new revision at once, although the agent tries again later."""
+    agent.put(table(1, 2, 3))
+    with agent:
+        agent.wait_used(agent.etcd_table_revision())
+        agent.path("director.pid", Path).unlink()
+        newer = agent.put(table(1, 2, 3, 4))
+        agent.wait_log(f"revision {newer} of the table is not in use (1 in a row)")
+        agent.director.send_signal(signal.SIGHUP)
+        record = agent.wait_used(newer)
+        assert "director.pid: No such file" in " ".join(record["reasons"]) and record["refused"] is None
+        assert record["table"]["digest"] == json.loads(agent.show())["digest"]
+
+
 def test_wall_clock_steps(agent):
     """Only texts have wall-clock times."""
     agent.put(table(1, 2, 3))
