@@ -71,6 +71,18 @@ bool director_of_unit(const char *unit, struct director_table *table)
 	return told;
 }
 
+void director_unit_changed(const char *unit, char changed[DIRECTOR_CHANGED_SIZE])
+{
+	const char *const argv[] = {
+		"systemctl", "show", "--property=StateChangeTimestampMonotonic", "--value", unit, NULL};
+	char *text;
+	size_t size;
+	int error = output_of_both((char *const *)argv, &text, &size);
+
+	snprintf(changed, DIRECTOR_CHANGED_SIZE, "%s", error ? "" : text);
+	free(text);
+}
+
 bool director_of_process(pid_t pid, struct director_table *table)
 {
 	struct telemetry_socket socket;

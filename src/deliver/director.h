@@ -8,7 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define DIRECTOR_DIGEST_SIZE 17
+#define DIRECTOR_DIGEST_SIZE  17
+#define DIRECTOR_CHANGED_SIZE 32
 
 struct director_table {
 	/* 16 hexadecimal digits, as `glb-director-cli show` prints them. */
@@ -31,3 +32,6 @@ int director_run(const char *const argv[]);
  */
 bool director_of_unit(const char *unit, struct director_table *table);
 bool director_of_process(pid_t pid, struct director_table *table);
+
+/* Sets `changed` to when the unit's state changed last, as text; "": not known. A reload changes it. */
+void director_unit_changed(const char *unit, char changed[DIRECTOR_CHANGED_SIZE]);

@@ -206,6 +206,21 @@ static _Noreturn void take_back(struct work *work, const struct director_table *
 	finish(work, "refused", reason);
 }
 
+/* Returns true if the director has tried the table and keeps another one. systemctl also fails if this user may not
+ * reload the director; but then the state of the unit does not change. */
+static bool is_refused(const struct work *work, int code, const char *before, struct director_table *table)
+{
+	const char *notify = work->apply->conf->notify;
+	char after[DIRECTOR_CHANGED_SIZE];
+
+	if (!deliver_ask(notify, table) || strcmp(table->digest, work->digest) == 0)
+		return false;
+	if (notify[0] == '/')
+		return code == DELIVER_STALE && table->error[0];
+	director_unit_changed(notify, after);
+	return code != DELIVER_STALE && strcmp(before, after) != 0;
+}
+
 static void deliver(struct work *work)
 {
 	const struct fleet_conf *conf = work->apply->conf;
@@ -214,6 +229,7 @@ static void deliver(struct work *work)
 		.rights = conf->table,
 		.notify = conf->notify,
 		.timeout_ms = conf->reload_timeout_ms};
+	char before[DIRECTOR_CHANGED_SIZE];
 	struct director_table table;
 	struct faults faults = {0};
 	int code;
@@ -226,14 +242,14 @@ static void deliver(struct work *work)
 	}
 	if (!conf->notify || (deliver_ask(conf->notify, &table) && strcmp(table.digest, work->digest) == 0))
 		return;
+	if (conf->notify[0] != '/')
+		director_unit_changed(conf->notify, before);
 	code = deliver_notify(&plan, work->digest);
 	if (code == 0 || code == DELIVER_UNVERIFIED)
 		return;
-	/* systemctl fails in the same way if the director refuses the table and if it does not run. */
-	if ((code == DELIVER_STALE || conf->notify[0] != '/') && deliver_ask(conf->notify, &table) &&
-		strcmp(table.digest, work->digest) != 0)
+	if (is_refused(work, code, before, &table))
 		take_back(work, &table);
-	finish(work, "failed", "the director was not notified; it uses the table when it starts");
+	finish(work, "failed", "the director does not use the table yet");
 }
 
 void apply_run(const void *data)

@@ -572,6 +572,61 @@ esac
     assert not record["healthy"] and record["reasons"] == ["port 0 (eth0): the link is down"]
 
 
+SYSTEMCTL = """#!/bin/sh
+case "$*" in
+reload*) . {folder}/reload ;;
+*StateChange*) cat {folder}/changed ;;
+*) echo "ok; 1 table, generation 1, digest $(cat {folder}/used)" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("reload, refused", [
+    ("echo 'Failed to reload glb-director.service: Access denied' >&2; exit 4", False),
+    ("echo 'Failed to reload glb-director.service: Interactive authentication required.' >&2; exit 1", False),
+    ("exit 0", False),  # the director reads another file
+    ("echo 2 > {folder}/changed; echo 'Job for glb-director.service failed.' >&2; exit 1", True),
+], ids=["denied", "not authorized", "another file", "refused"])
+def test_reload_of_the_unit_that_is_denied_or_refused(make_agent, reload, refused):
+    """The table is good if this host may not reload the director. It is tried again, until the operator has given the right."""
+    agent = make_agent(notify="glb-director.service", file_prefix="other")
+    (agent.folder / "tools").mkdir()
+    (agent.folder / "tools/systemctl").write_text(SYSTEMCTL.format(folder=agent.folder))
+    (agent.folder / "tools/systemctl").chmod(0o755)
+    agent.environment["PATH"] = f"{agent.folder}/tools:{os.environ['PATH']}"
+    for name, text in (("reload", reload.format(folder=agent.folder)), ("changed", "1"), ("used", "0123456789abcdef")):
+        (agent.folder / name).write_text(text)
+    revision = agent.put(table(1, 2, 3))
+    agent.start()
+    if refused:
+        agent.wait_refused(revision, "the director refuses it and keeps the table with digest 0123456789abcdef")
+        assert not agent.table.exists()
+        return
+    agent.wait_log("is not in use (2 in a row)")
+    record = agent.wait_record(lambda record: "the director does not use the table yet" in " ".join(record["reasons"]))
+    assert record["refused"] is None and record["table"]["revision"] == 0 and agent.table.read_text() == table(1, 2, 3)
+    (agent.folder / "used").write_text(json.loads(agent.show())["digest"])
+    agent.wait_record(lambda record: record["table"]["revision"] == revision and not record["reasons"])
+
+
+def test_process_that_may_not_be_notified(agent):
+    """The pid file names a process that would end by SIGHUP."""
+    agent.put(table(1, 2, 3))
+    with agent:
+        agent.wait_used(agent.etcd_table_revision())
+        other = subprocess.Popen(["sleep", "600"])
+        try:
+            agent.path("director.pid", Path).write_text(f"{other.pid}\n")
+            revision = agent.put(table(1, 2, 3, 4))
+            agent.wait_log("gets no SIGHUP")
+            assert agent.wait_record(lambda record: record["seen"] == revision and record["reasons"])["refused"] is None
+        finally:
+            other.kill()
+            other.wait()
+        agent.path("director.pid", Path).write_text(f"{agent.director.pid}\n")
+        agent.wait_record(lambda record: record["table"]["revision"] == revision and not record["reasons"])
+
+
 def test_configuration(agent, etcd):
     for key, value, text in (("prefix", "/glb/a b", "is not a prefix"), ("prefix", "glb", "is not a prefix"), ("prefix", "/glb/", "is not a prefix"),
                              ("name", "a/b", "is not a name"), ("table", "x.json", "is not a full path"), ("listen", "here", "neither"),
