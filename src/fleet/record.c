@@ -18,6 +18,7 @@
 #include "table/file/json/json_text.h"
 
 #define RETRY_MS 1000u
+#define TEXT_MS  10000u /* between two records that differ in reasons only: etcd keeps the history of a key */
 
 /* Tells two agents with one name apart, and is the same after a restart: the host, and the agent's own file. */
 static void make_instance(const struct fleet *fleet, char instance[TEXT_HEX64])
@@ -170,6 +171,33 @@ static void publish(struct fleet *fleet, json_t *json, uint64_t lease)
 	free(text);
 }
 
+/* Reasons may have counters, which change all the time. */
+static bool differs_in_reasons_only(const char *published, const json_t *json)
+{
+	json_t *old = json_loads(published, 0, NULL), *now = json_copy((json_t *)json);
+	bool same;
+
+	json_object_del(old, "reasons");
+	json_object_del(now, "reasons");
+	same = json_equal(old, now);
+	json_decref(old);
+	json_decref(now);
+	return same;
+}
+
+/* Returns true if the record must be written now. */
+static bool is_due(struct record *record, const json_t *json, const char *text, uint64_t lease)
+{
+	bool differs = record->published && strcmp(text, record->published) != 0;
+
+	if (differs && record->lease == lease && clock_now_ms() < record->text_ms &&
+		differs_in_reasons_only(record->published, json))
+		return false;
+	if (differs)
+		record->changed_s = (int64_t)time(NULL);
+	return differs || !record->published || record->lease != lease;
+}
+
 void record_step(struct fleet *fleet)
 {
 	struct record *record = &fleet->record;
@@ -186,9 +214,8 @@ void record_step(struct fleet *fleet)
 		return;
 	json = record_describe(fleet);
 	text = json_dumps(json, JSON_COMPACT);
-	if (text && (!record->published || strcmp(text, record->published) != 0 || record->lease != lease)) {
-		if (record->published && strcmp(text, record->published) != 0)
-			record->changed_s = (int64_t)time(NULL);
+	if (text && is_due(record, json, text, lease)) {
+		record->text_ms = clock_now_ms() + TEXT_MS;
 		record->sent = text;
 		record->sent_lease = lease;
 		publish(fleet, json, lease);

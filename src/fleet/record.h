@@ -22,6 +22,7 @@ struct record {
 	uint64_t revision; /* mod_revision of the key; 0: it does not exist */
 	uint64_t lease; /* of the key */
 	uint64_t next_ms; /* nothing is published before this time */
+	uint64_t text_ms; /* no change of reasons alone is published before this time */
 	char conflict[256]; /* who else has this name; "": nobody */
 	char *published; /* owned: the last text that etcd has taken, without `changed`; NULL: none */
 	char *sent; /* owned: the text that is on its way; NULL: none */

@@ -183,6 +183,32 @@ def test_busy_director_that_misses_one_look(agent):
         assert records == [before] * 30
 
 
+def test_counters_in_reasons_do_not_fill_the_history_of_etcd(agent):
+    """A change of reasons alone is published every 10 s at most. One of the health, or of the table, is not held up."""
+    def answer(state, text):
+        agent.answer(health={"state": state, "reasons": {"0": {"severity": state, "object": "port 0", "text": text}}})
+
+    def writes():
+        return int(agent.etcd.ask("/v3/kv/range", {"key": encode(f"{PREFIX}/directors/d1")})["kvs"][0]["version"])
+
+    agent.put(table(1, 2, 3))
+    with agent:
+        agent.wait_used(agent.etcd_table_revision())
+        answer("degraded", "no link")
+        agent.wait_record(lambda record: not record["healthy"])
+        before, start = writes(), time.monotonic()
+        for i in range(60):
+            answer("degraded", f"{i} packets were lost")
+            time.sleep(0.15)
+        assert writes() - before <= (time.monotonic() - start) / 10 + 1
+        agent.wait_record(lambda record: "59 packets were lost" in " ".join(record["reasons"]))
+        before = writes()
+        answer("degraded", "text")
+        answer("ok", "other text")
+        assert "other text" in agent.wait_record(lambda record: record["healthy"])["reasons"][0]
+        agent.wait_used(agent.put(table(1, 2, 3, 4)))
+
+
 def named(**more):
     return table(1, 2, 3, keys={"keys": "web", **more})
 
