@@ -14,6 +14,7 @@
 #include "table/file/json/json_text.h"
 #include "table/file/json/table_json.h"
 #include "table/file/table_load.h"
+#include "table/table_past.h"
 
 #define TIMEOUT_MS 2000u
 #define REASON_MAX 300
@@ -80,24 +81,42 @@ static bool is_same_backend(const struct table *a, uint32_t index, const struct 
 	       table_backend_weight(&b->backends[other]) == table_backend_weight(backend);
 }
 
-static bool is_same_table(const struct table *a, const struct table *b)
+/* Returns true if the used table has the previous states of the wanted one. glb-healthcheck adds states, and leaves out
+ * those that repeat the present one, and any if there is no room. */
+static bool has_past(const struct table *used, const struct table *wanted)
 {
-	uint32_t *order = table_backend_order(b);
-	bool same = order && a->hops == b->hops && a->balance == b->balance && a->backend_count == b->backend_count;
+	struct table_past present;
+	bool has = table_past_of(used, true, &present);
 
-	for (uint32_t i = 0; same && i < a->backend_count; i++)
-		same = is_same_backend(a, i, b, order);
+	for (uint32_t i = 0; has && used->past_count < TABLE_MAX_PAST && i < wanted->past_count; i++) {
+		has = table_past_is_same(&present, &wanted->past[i]);
+		table_past_sort(&wanted->past[i]);
+		for (uint32_t other = 0; other < used->past_count; other++)
+			has |= table_past_is_same(&wanted->past[i], &used->past[other]);
+	}
+	free(present.backends);
+	return has;
+}
+
+static bool is_same_table(const struct table *used, const struct table *wanted)
+{
+	uint32_t *order = table_backend_order(wanted);
+	bool same = order && used->hops == wanted->hops && used->balance == wanted->balance &&
+		    used->backend_count == wanted->backend_count && has_past(used, wanted);
+
+	for (uint32_t i = 0; same && i < used->backend_count; i++)
+		same = is_same_backend(used, i, wanted, order);
 	free(order);
 	return same;
 }
 
-/* Returns true if glb-healthcheck makes one of the other, or if they are the same. */
-static bool is_same_set(const struct table_set *a, const struct table_set *b)
+/* Returns true if glb-healthcheck makes the used set of the wanted one, or if they are the same. */
+static bool is_same_set(const struct table_set *used, const struct table_set *wanted)
 {
-	bool same = a->count == b->count && table_set_fingerprint(a) == table_set_fingerprint(b);
+	bool same = used->count == wanted->count && table_set_fingerprint(used) == table_set_fingerprint(wanted);
 
-	for (uint32_t i = 0; same && i < a->count; i++)
-		same = is_same_table(&a->tables[i], &b->tables[i]);
+	for (uint32_t i = 0; same && i < used->count; i++)
+		same = is_same_table(&used->tables[i], &wanted->tables[i]);
 	return same;
 }
 
