@@ -394,6 +394,7 @@ def test_edit_during_a_reload_that_is_refused(agent):
         agent.wait_refused(bad, "the director refuses it")
         wait_until(lambda: agent.table.read_text() == table(1, 2, 3), lambda: agent.log)
         assert (agent.folder / "table.json.before").read_text() == table(1, 2, 9)
+        agent.stop()  # waits for its child process, which still writes in the folder
 
 
 def test_more_edits_than_are_kept(agent):
