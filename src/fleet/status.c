@@ -88,17 +88,10 @@ struct page {
 	struct fleet *fleet;
 };
 
-static bool begin_metrics(void *state, void *fleet)
+static bool begin_metrics(void *state, void *fleet, uint32_t format)
 {
 	look(fleet);
-	*(struct page *)state = (struct page){{.format = OPENMETRICS_1_0, .prefix = "glb_fleet_"}, fleet};
-	return true;
-}
-
-static bool begin_legacy(void *state, void *fleet)
-{
-	begin_metrics(state, fleet);
-	((struct page *)state)->to.format = OPENMETRICS_LEGACY;
+	*(struct page *)state = (struct page){{.format = format, .prefix = "glb_fleet_"}, fleet};
 	return true;
 }
 
@@ -118,7 +111,7 @@ static enum http_more write_metrics(void *state, FILE *to)
 
 static const struct http_route routes[] = {
 	{.path = "/metrics", .accept = OPENMETRICS_MEDIA, .type = OPENMETRICS_TYPE, .begin = begin_metrics, STATE},
-	{.path = "/metrics", .type = OPENMETRICS_TYPE_LEGACY, .begin = begin_legacy, STATE},
+	{.path = "/metrics", .type = OPENMETRICS_TYPE_LEGACY, .begin = begin_metrics, .number = OPENMETRICS_LEGACY, STATE},
 	{0},
 };
 
@@ -207,31 +200,28 @@ static int replace_for_all(const char *path, const char *text, struct faults *fa
 	return error;
 }
 
-/* Writes the file; `last` is what it has. Returns the new text, or NULL after an error. */
-static char *write_file(const struct fleet *fleet, const char *line, char *last)
+/* Writes the file unless it has this status. */
+static void write_file(const struct fleet *fleet, const char *line)
 {
+	static json_t *written;
 	struct faults faults = {.file = fleet->conf.status_file};
 	json_t *status = describe(fleet, line);
-	char *text = status ? json_dumps(status, JSON_INDENT(2)) : NULL;
+	char *text = json_equal(status, written) ? NULL : json_dumps(status, JSON_INDENT(2));
 
-	json_decref(status);
-	if (text && last && strcmp(text, last) == 0) {
-		free(text);
-		return last;
-	}
-	free(last);
-	if (!text || replace_for_all(fleet->conf.status_file, text, &faults)) {
+	json_decref(written);
+	written = status;
+	if (text && replace_for_all(fleet->conf.status_file, text, &faults)) {
 		log_limited(LOG_LEVEL_WARNING, "the status is not written: %s", faults_first_error(&faults));
-		free(text);
-		text = NULL;
+		json_decref(written);
+		written = NULL;
 	}
+	free(text);
 	faults_clear(&faults);
-	return text;
 }
 
 void status_step(struct fleet *fleet)
 {
-	static char *written, last[1024];
+	static char last[1024];
 	static bool was_connected = true, was_unreadable;
 	const char *unreadable = etcd_mirror_error(fleet->table);
 	char line[1024];
@@ -252,9 +242,5 @@ void status_step(struct fleet *fleet)
 	if (strcmp(line, last) != 0)
 		service_status(line);
 	strcpy(last, line);
-	written = write_file(fleet, line, written);
-	if (fleet->stopping) {
-		free(written);
-		written = NULL;
-	}
+	write_file(fleet, line);
 }

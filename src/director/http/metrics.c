@@ -72,19 +72,11 @@ enum http_more metrics_step(struct metrics *metrics)
 	return HTTP_MORE;
 }
 
-static bool begin_page(struct metrics *page, const struct metrics_context *context, enum openmetrics_format format)
+static bool begin_page(void *page, void *state, uint32_t format)
 {
+	const struct metrics_context *context = state;
+
 	return metrics_begin(page, context->director, &(struct openmetrics){.format = format, .prefix = "glb_director_"});
-}
-
-static bool begin_openmetrics(void *page, void *context)
-{
-	return begin_page(page, context, OPENMETRICS_1_0);
-}
-
-static bool begin_legacy(void *page, void *context)
-{
-	return begin_page(page, context, OPENMETRICS_LEGACY);
 }
 
 static enum http_more write_page(void *page, FILE *to)
@@ -102,19 +94,12 @@ static void end_page(void *page)
 	view_free(metrics->view);
 }
 
-static bool begin_html(struct page *page, const struct metrics_context *context, int only)
+static bool begin_html(void *page, void *state, uint32_t table)
 {
-	return context->history && page_begin(page, context->director, context->history, only);
-}
+	const struct metrics_context *context = state;
 
-static bool begin_overview(void *page, void *context)
-{
-	return begin_html(page, context, -1);
-}
-
-static bool begin_table(void *page, void *context, uint32_t table)
-{
-	return table < TABLE_MAX_TABLES && begin_html(page, context, (int)table);
+	return (table == HTTP_NO_NUMBER || table < TABLE_MAX_TABLES) && context->history &&
+	       page_begin(page, context->director, context->history, table == HTTP_NO_NUMBER ? -1 : (int)table);
 }
 
 static enum http_more write_html(void *page, FILE *to)
@@ -135,9 +120,9 @@ static void end_html(void *state)
 #define STATE .state_size = sizeof(struct metrics), .write = write_page, .end = end_page
 
 const struct http_route metrics_routes[] = {
-	{.path = "/", HTML, .begin = begin_overview},
-	{.path = "/tables/#", HTML, .begin_numbered = begin_table},
-	{.path = "/metrics", .accept = OPENMETRICS_MEDIA, .type = OPENMETRICS_TYPE, .begin = begin_openmetrics, STATE},
-	{.path = "/metrics", .type = OPENMETRICS_TYPE_LEGACY, .begin = begin_legacy, STATE},
+	{.path = "/", HTML, .begin = begin_html, .number = HTTP_NO_NUMBER},
+	{.path = "/tables/#", HTML, .begin = begin_html},
+	{.path = "/metrics", .accept = OPENMETRICS_MEDIA, .type = OPENMETRICS_TYPE, .begin = begin_page, STATE},
+	{.path = "/metrics", .type = OPENMETRICS_TYPE_LEGACY, .begin = begin_page, .number = OPENMETRICS_LEGACY, STATE},
 	{0},
 };

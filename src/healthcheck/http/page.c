@@ -10,41 +10,27 @@ static bool begin(struct page *page, struct monitor *monitor, page_part *const *
 	return true;
 }
 
-static bool begin_status(void *page, void *monitor)
+static bool begin_status(void *page, void *monitor, uint32_t)
 {
 	return begin(page, monitor, page_status);
 }
 
-static bool begin_metrics(void *state, void *monitor)
+static bool begin_metrics(void *state, void *monitor, uint32_t format)
 {
 	struct page *page = state;
 
 	begin(page, monitor, page_metrics);
-	page->to = (struct openmetrics){.format = OPENMETRICS_1_0, .prefix = "glb_healthcheck_"};
+	page->to = (struct openmetrics){.format = format, .prefix = "glb_healthcheck_"};
 	return true;
 }
 
-static bool begin_legacy_metrics(void *state, void *monitor)
-{
-	struct page *page = state;
-
-	begin_metrics(page, monitor);
-	page->to.format = OPENMETRICS_LEGACY;
-	return true;
-}
-
-static bool begin_overview(void *page, void *monitor)
-{
-	return begin(page, monitor, page_overview);
-}
-
-static bool begin_table(void *state, void *monitor, uint32_t table)
+static bool begin_overview(void *state, void *monitor, uint32_t table)
 {
 	struct page *page = state;
 
 	begin(page, monitor, page_overview);
-	page->only = (int)table;
-	return table < page->monitor->list.document.set.count;
+	page->only = table == HTTP_NO_NUMBER ? -1 : (int)table;
+	return table == HTTP_NO_NUMBER || table < page->monitor->list.document.set.count;
 }
 
 static bool is_old(const struct page *page)
@@ -86,10 +72,10 @@ static enum http_more write_overview(void *state, FILE *to)
 #define STATE .state_size = sizeof(struct page), .write = write_page
 
 const struct http_route page_routes[] = {
-	{.path = "/", HTML, .begin = begin_overview},
-	{.path = "/tables/#", HTML, .begin_numbered = begin_table},
+	{.path = "/", HTML, .begin = begin_overview, .number = HTTP_NO_NUMBER},
+	{.path = "/tables/#", HTML, .begin = begin_overview},
 	{.path = "/status", .type = JSON, .begin = begin_status, STATE},
 	{.path = "/metrics", .accept = OPENMETRICS_MEDIA, .type = OPENMETRICS_TYPE, .begin = begin_metrics, STATE},
-	{.path = "/metrics", .type = OPENMETRICS_TYPE_LEGACY, .begin = begin_legacy_metrics, STATE},
+	{.path = "/metrics", .type = OPENMETRICS_TYPE_LEGACY, .begin = begin_metrics, .number = OPENMETRICS_LEGACY, STATE},
 	{0},
 };

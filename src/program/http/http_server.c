@@ -233,13 +233,13 @@ static enum MHD_Result respond_page(const struct http_server *server, struct MHD
 	struct page *page = calloc(1, sizeof(*page) + route->state_size);
 	struct MHD_Response *response;
 
-	if (page && route->begin_numbered && !route->begin_numbered(page->state, server->context, number)) {
+	if (!page || !route->begin(page->state, server->context, number)) {
+		bool unknown = page && strchr(route->path, '#');
+
 		free(page);
-		return respond_text(connection, MHD_HTTP_NOT_FOUND, "not found: there is no page with this number\n");
-	}
-	if (!page || (route->begin && !route->begin(page->state, server->context))) {
-		free(page);
-		return respond_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
+		return unknown ? respond_text(connection, MHD_HTTP_NOT_FOUND,
+					 "not found: there is no page with this number\n")
+			       : respond_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
 	}
 	page->route = route;
 	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, read_page, page, close_page);
@@ -257,9 +257,10 @@ static bool path_matches(const struct http_route *route, const char *path, uint3
 {
 	size_t size = strlen(route->path);
 
-	if (!route->begin_numbered)
+	*number = route->number;
+	if (!strchr(route->path, '#'))
 		return strcmp(route->path, path) == 0;
-	return strncmp(route->path, path, size - 1) == 0 && text_number(path + size - 1, 0, UINT32_MAX, number);
+	return strncmp(route->path, path, size - 1) == 0 && text_number(path + size - 1, 0, HTTP_NO_NUMBER - 1, number);
 }
 
 static const struct http_route *find_route(

@@ -25,6 +25,8 @@ enum http_more {
 	HTTP_ABORT,
 };
 
+#define HTTP_NO_NUMBER UINT32_MAX /* no path has it */
+
 struct http_route {
 	/* Without a query, as "/metrics". After "/tables/#" a number follows in the place of #. NULL ends an array of
 	 * routes. */
@@ -38,10 +40,10 @@ struct http_route {
 	const char *policy;
 	/* Bytes of memory for each page that is being written. The server owns it and fills it with zeros. */
 	size_t state_size;
-	/* Called before the first piece. `context` is that of the server. False: out of memory. */
-	bool (*begin)(void *state, void *context);
-	/* The same for a path with a number. False: there is no such page. */
-	bool (*begin_numbered)(void *state, void *context, uint32_t number);
+	/* Called before the first piece, with the number in the path or, if the path has none, that of the route.
+	 * `context` is that of the server. False: there is no page with this number in its path; or out of memory. */
+	bool (*begin)(void *state, void *context, uint32_t number);
+	uint32_t number;
 	/* Writes the next part of the page, a few kilobytes or less. It is called again until it does not return
 	 * HTTP_MORE. */
 	enum http_more (*write)(void *state, FILE *to);

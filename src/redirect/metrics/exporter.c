@@ -53,21 +53,14 @@ static void refresh(struct exporter *exporter)
 	exporter->read_us = clock_now_us();
 }
 
-static bool begin(struct page *page, struct exporter *exporter, enum openmetrics_format format)
+static bool begin(void *state, void *context, uint32_t format)
 {
+	struct exporter *exporter = context;
+	struct page *page = state;
+
 	refresh(exporter);
 	page->text = metrics_format(&exporter->metrics, format, &page->size);
 	return page->text;
-}
-
-static bool begin_openmetrics(void *page, void *exporter)
-{
-	return begin(page, exporter, OPENMETRICS_1_0);
-}
-
-static bool begin_legacy(void *page, void *exporter)
-{
-	return begin(page, exporter, OPENMETRICS_LEGACY);
 }
 
 static enum http_more write_piece(void *state, FILE *to)
@@ -88,8 +81,8 @@ static void end(void *state)
 #define PAGE .state_size = sizeof(struct page), .write = write_piece, .end = end
 
 static const struct http_route routes[] = {
-	{.path = "/metrics", .accept = OPENMETRICS_MEDIA, .type = OPENMETRICS_TYPE, .begin = begin_openmetrics, PAGE},
-	{.path = "/metrics", .type = OPENMETRICS_TYPE_LEGACY, .begin = begin_legacy, PAGE},
+	{.path = "/metrics", .accept = OPENMETRICS_MEDIA, .type = OPENMETRICS_TYPE, .begin = begin, PAGE},
+	{.path = "/metrics", .type = OPENMETRICS_TYPE_LEGACY, .begin = begin, .number = OPENMETRICS_LEGACY, PAGE},
 	{0},
 };
 
