@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/text.h"
 
 struct table_totals table_set_totals(const struct table_set *set)
@@ -162,19 +163,13 @@ uint32_t *table_backend_order(const struct table *table)
 
 uint32_t table_find_backend(const struct table *table, const uint32_t *order, const struct netaddr *addr)
 {
-	uint32_t low = 0, high = table->backend_count;
+	uint32_t low = 0, count = table->backend_count;
 
-	while (!order && low < high && netaddr_compare(&table->backends[low].addr, addr) != 0)
+	while (!order && low < count && netaddr_compare(&table->backends[low].addr, addr) != 0)
 		low++;
-	while (order && low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (netaddr_compare(&table->backends[order[middle]].addr, addr) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!order || low == table->backend_count)
+	if (order)
+		ARRAY_BISECT(low, count, netaddr_compare(&table->backends[order[low]].addr, addr) < 0);
+	if (!order || low == count)
 		return low;
 	return netaddr_compare(&table->backends[order[low]].addr, addr) == 0 ? order[low] : table->backend_count;
 }

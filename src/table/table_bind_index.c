@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 struct table_bind_index_item {
 	const struct table_bind *bind;
 	uint32_t table;
@@ -139,17 +141,10 @@ void table_bind_index_close(struct table_bind_index *index)
 enum table_cover table_bind_index_cover(const struct table_bind_index *index, const struct netprefix *prefix)
 {
 	struct table_bind_index_range range = range_of(prefix);
-	size_t low = 0, high = index->range_count;
+	size_t low;
 
 	/* Find the first range that ends at the prefix's first address or after it. */
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (netaddr_compare(&index->ranges[middle].last, &range.first) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	ARRAY_BISECT(low, index->range_count, netaddr_compare(&index->ranges[low].last, &range.first) < 0);
 	if (low == index->range_count || netaddr_compare(&index->ranges[low].first, &range.last) > 0)
 		return TABLE_COVER_NONE;
 	if (netaddr_compare(&index->ranges[low].first, &range.first) <= 0 &&
@@ -161,20 +156,13 @@ enum table_cover table_bind_index_cover(const struct table_bind_index *index, co
 /* Returns the position of the first bind that is not less than `bind`; with_ports: its ports count, too. */
 static size_t find(const struct table_bind_index *index, const struct table_bind *bind, bool with_ports)
 {
-	size_t low = 0, high = index->count;
+	size_t at;
+	int order;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		int order = compare_binds(index->items[middle].bind, bind);
-
-		if (!order && with_ports)
-			order = compare_ports(index->items[middle].bind, bind);
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	ARRAY_BISECT(at, index->count,
+		(order = compare_binds(index->items[at].bind, bind)) < 0 ||
+			(!order && with_ports && compare_ports(index->items[at].bind, bind) < 0));
+	return at;
 }
 
 static bool ports_overlap(const struct table_bind *a, const struct table_bind *b)

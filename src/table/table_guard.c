@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/text.h"
 #include "table/table_bind_index.h"
 #include "table/table_bind_ports.h"
@@ -222,17 +223,10 @@ static bool is_offered(const struct comparison *comparison, const struct netaddr
 	struct offer key = {*addr, table_mask_next(tables, 0)};
 
 	while (key.table < TABLE_MAX_TABLES) {
-		size_t low = 0, high = comparison->offer_count;
+		size_t low;
 		const struct offer *next;
 
-		while (low < high) {
-			size_t middle = (low + high) / 2;
-
-			if (compare_offers(&comparison->offers[middle], &key) < 0)
-				low = middle + 1;
-			else
-				high = middle;
-		}
+		ARRAY_BISECT(low, comparison->offer_count, compare_offers(&comparison->offers[low], &key) < 0);
 		next = &comparison->offers[low];
 		if (low == comparison->offer_count || netaddr_compare(&next->addr, addr) != 0)
 			return false;

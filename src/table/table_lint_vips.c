@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "gue/gue_wire.h"
 #include "table/table_bind_index.h"
 #include "table/table_lint.h"
@@ -112,19 +113,12 @@ static void find_binds(const struct table_set *set, enum vip_match match, struct
 	for (uint32_t t = 0; t < set->count && count; t++) {
 		for (uint32_t i = 0; i < set->tables[t].bind_count && count; i++) {
 			const struct table_bind *bind = &set->tables[t].binds[i];
-			size_t low = 0, high = count;
+			size_t low, high;
 
 			if (!is_match(bind, match))
 				continue;
-			while (low < high) {
-				size_t middle = low + (high - low) / 2;
-
-				if (netaddr_compare(&pending[middle]->addr, &bind->prefix.addr) < 0)
-					low = middle + 1;
-				else
-					high = middle;
-			}
-			for (; high < count && netprefix_covers(&bind->prefix, &pending[high]->addr); high++) {
+			ARRAY_BISECT(low, count, netaddr_compare(&pending[low]->addr, &bind->prefix.addr) < 0);
+			for (high = low; high < count && netprefix_covers(&bind->prefix, &pending[high]->addr); high++) {
 				pending[high]->bind_table = t;
 				pending[high]->bind = i;
 			}

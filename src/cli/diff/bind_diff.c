@@ -12,6 +12,7 @@
 
 #include "cli/alloc.h"
 #include "cli/progress.h"
+#include "common/array.h"
 #include "packet/classifier/classify.h"
 
 #define PORTS     65536
@@ -118,16 +119,9 @@ static void find_around(const struct walk *walk, struct segment *segment)
 	for (uint32_t depth = walk->depth; depth-- > 0;) {
 		const struct frame *frame = &walk->frames[depth];
 		const struct segment *segments = walk->segments + frame->segment;
-		size_t low = 0, high = frame->segments; /* segments before `low` start at the port or before it */
+		size_t low; /* segments before `low` start at the port or before it */
 
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
-
-			if (segments[middle].start <= segment->start)
-				low = middle + 1;
-			else
-				high = middle;
-		}
+		ARRAY_BISECT(low, frame->segments, segments[low].start <= segment->start);
 		if (low < frame->segments && segments[low].start <= segment->end)
 			segment->end = segments[low].start - 1;
 		if (low == 0 || segments[low - 1].end < segment->start)

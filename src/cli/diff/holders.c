@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/alloc.h"
+#include "common/array.h"
 
 #define FIRST_ROOM 2
 
@@ -29,16 +30,9 @@ void holders_free(struct holders *holders)
 /* Returns the place of the address in by_address, or the place where it belongs. */
 static uint32_t find_place(const struct holders *holders, const struct netaddr *addr)
 {
-	uint32_t low = 0, high = holders->proxy_count;
+	uint32_t low;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (netaddr_compare(&holders->proxies[holders->by_address[middle]], addr) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	ARRAY_BISECT(low, holders->proxy_count, netaddr_compare(&holders->proxies[holders->by_address[low]], addr) < 0);
 	return low;
 }
 

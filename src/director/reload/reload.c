@@ -9,6 +9,7 @@
 
 #include <rte_malloc.h>
 
+#include "common/array.h"
 #include "common/file/file.h"
 #include "common/text.h"
 #include "director/reload/reload_guard.h"
@@ -80,16 +81,9 @@ static int compare_slots(const void *a, const void *b)
 static struct reload_slot *find_slot(
 	struct reload *reload, struct reload_slot *const sorted[RELOAD_SLOTS], const bool *used, const char *name)
 {
-	size_t low = 0, high = RELOAD_SLOTS;
+	size_t low;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (strcmp(sorted[middle]->name, name) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	ARRAY_BISECT(low, RELOAD_SLOTS, strcmp(sorted[low]->name, name) < 0);
 	/* Two tables without a name may have the same first bind. */
 	for (; low < RELOAD_SLOTS && strcmp(sorted[low]->name, name) == 0; low++)
 		if (!used[sorted[low] - reload->slots])

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
 #include "common/byteorder.h"
 #include "common/netaddr.h"
 
@@ -94,16 +95,9 @@ static uint32_t find_longest(const struct classifier *classifier, uint8_t family
 
 static int find_range(const struct classify_bind_range *ranges, uint32_t count, uint16_t port)
 {
-	uint32_t low = 0, high = count;
+	uint32_t low;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (ranges[middle].end < port)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	ARRAY_BISECT(low, count, ranges[low].end < port);
 	return low < count && ranges[low].start <= port ? (int)ranges[low].number : CLASSIFY_NONE;
 }
 
