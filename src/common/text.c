@@ -198,3 +198,25 @@ void text_guess(const char *typed, const char *word, const char **meant)
 	if (text_typos(typed, word) < (*meant ? text_typos(typed, *meant) : TEXT_OTHER_WORD))
 		*meant = word;
 }
+
+bool text_bytes(const char *text, uint8_t *bytes, size_t size)
+{
+	size_t digits = text ? strspn(text, "0123456789abcdefABCDEF") : 0;
+
+	if (!digits || digits != 2 * size || text[digits])
+		return false;
+	for (size_t i = 0; i < size; i++) {
+		char pair[] = {text[2 * i], text[2 * i + 1], '\0'};
+
+		bytes[i] = (uint8_t)strtoul(pair, NULL, 16);
+	}
+	return true;
+}
+
+char *text_end(FILE *stream, char **text)
+{
+	if (fclose(stream) == 0)
+		return *text;
+	free(*text);
+	return NULL;
+}

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Returns the size in bytes of the character at `at`; the text ends after `left` bytes, at least 1. 0: the bytes are
  * not UTF-8 or not a whole character, or it is a control character. */
@@ -48,10 +49,16 @@ static inline const char *text_plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
+/* Ends the stream of open_memstream(). Returns its text, which the caller frees, or NULL: out of memory. */
+char *text_end(FILE *stream, char **text);
+
 #define TEXT_HEX64 17
 
 /* Writes a digest or a key as 16 hex digits. Returns buf. */
 char *text_hex64(uint64_t number, char buf[TEXT_HEX64]);
+
+/* Parses exactly 2 * `size` hex digits; NULL has none. False: the text is something else, and bytes[] is undefined. */
+bool text_bytes(const char *text, uint8_t *bytes, size_t size);
 
 /* Parses a number with at most 3 decimals, such as 1.02, in thousandths from min to max. False: *value is unchanged. */
 bool text_thousandths(const char *text, uint32_t min, uint32_t max, uint32_t *value);

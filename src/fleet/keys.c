@@ -24,23 +24,12 @@ struct secrets {
 	char hash_key[2 * SIPHASH_KEY_SIZE + 1], seed[2 * SIPHASH_KEY_SIZE + 1], id[TEXT_HEX64];
 };
 
-static bool parse_hex(const char *text, uint8_t bytes[SIPHASH_KEY_SIZE])
-{
-	if (strlen(text) != 2 * SIPHASH_KEY_SIZE || strspn(text, "0123456789abcdefABCDEF") != strlen(text))
-		return false;
-	for (size_t i = 0; i < SIPHASH_KEY_SIZE; i++) {
-		char digits[] = {text[2 * i], text[2 * i + 1], '\0'};
-
-		bytes[i] = (uint8_t)strtoul(digits, NULL, 16);
-	}
-	return true;
-}
-
 static bool parse(const json_t *file, struct secrets *secrets)
 {
 	uint8_t hash_key[SIPHASH_KEY_SIZE], seed[SIPHASH_KEY_SIZE];
 
-	if (!parse_hex(member_text(file, "hash_key"), hash_key) || !parse_hex(member_text(file, "seed"), seed))
+	if (!text_bytes(member_text(file, "hash_key"), hash_key, sizeof(hash_key)) ||
+		!text_bytes(member_text(file, "seed"), seed, sizeof(seed)))
 		return false;
 	strcpy(secrets->hash_key, member_text(file, "hash_key"));
 	strcpy(secrets->seed, member_text(file, "seed"));

@@ -211,10 +211,7 @@ static char *find_problems(const json_t *status)
 	for (i = 0; i < PARTS; i++)
 		if (has_error(status, &parts[i]))
 			fprintf(to, ", %s", parts[i].problem);
-	if (fclose(to) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return text_end(to, &text);
 }
 
 bool client_is_good(const json_t *status)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/text.h"
 #include "conf/conf_reader.h"
 
 static void read_setting(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
@@ -115,10 +116,7 @@ char *conf_http_text(const struct http_settings *settings)
 		return NULL;
 	for (enum http_setting i = 0; i < HTTP_SETTING_COUNT; i++)
 		fprintf(to, "%s" SEPARATOR, settings->values[i] ? settings->values[i] : "");
-	if (fclose(to) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return text_end(to, &text);
 }
 
 static bool is_true(const char *value, bool otherwise)

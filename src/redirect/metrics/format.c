@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/text.h"
 #include "redirect/loader.h"
 #include "redirect/metrics/metrics.h"
 
@@ -220,8 +221,5 @@ char *metrics_format(const struct metrics *metrics, enum openmetrics_format form
 	for (int i = 0; i < TCP_COUNTER_COUNT; i++)
 		openmetrics_counter(&to, tcp_counters[i].metric, tcp_counters[i].help, metrics->tcp[i]);
 	openmetrics_end(&to);
-	if (fclose(to.to) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return text_end(to.to, &text);
 }

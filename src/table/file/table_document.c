@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "table/file/json/json_copy.h"
 
 void table_document_free(struct table_document *document)
@@ -63,8 +64,5 @@ char *table_document_text(const struct table_document *document, size_t *size)
 		for (uint32_t b = 0; b < set->tables[t].backend_count; b++)
 			copy_backend(&copy, t, b, set->tables[t].backends[b].healthy ? "true" : "false");
 	json_copy_until(&copy, document->size);
-	if (fclose(copy.to) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return text_end(copy.to, &text);
 }

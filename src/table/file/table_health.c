@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "table/file/table_health.h"
+#include "common/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,8 +148,5 @@ char *table_health_text(const struct check_targets *targets, const struct http_s
 	if (!to)
 		return NULL;
 	print(to, targets, http);
-	if (fclose(to) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return text_end(to, &text);
 }

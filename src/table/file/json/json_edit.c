@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "table/file/json/json_locate.h"
 
 /* A part of the text: white space between values. */
@@ -175,10 +176,7 @@ static char *new_object(
 		fprintf(to, "\"%s\"%.*s%s", members[i].key, layout.colon.size, layout.colon.text, members[i].value);
 	}
 	fprintf(to, "%.*s}", layout.tail.size, layout.tail.text);
-	if (fclose(to) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return text_end(to, &text);
 }
 
 bool json_edit_append(struct json_edit *edit, const char *array, const struct json_edit_member *members, size_t count)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "common/utc.h"
 
 char *past_text(const struct table_past *state)
@@ -28,10 +29,7 @@ char *past_text(const struct table_past *state)
 		fprintf(to, "%s }", backend->healthy ? "" : ", \"healthy\": false");
 	}
 	fprintf(to, "] }");
-	if (fclose(to) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return text_end(to, &text);
 }
 
 void past_list_add(struct past_list *list, char *element)

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "common/byteorder.h"
+#include "common/text.h"
 #include "common/utc.h"
 #include "table/file/json/json_reader.h"
 #include "table/file/table_document.h"
@@ -361,31 +362,13 @@ static void read_name(struct json_reader *reader, json_t *value, const struct js
 		json_reader_error(reader, "out of memory");
 }
 
-static int hex_digit(char digit)
-{
-	if (digit >= '0' && digit <= '9')
-		return digit - '0';
-	digit |= 0x20;
-	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
-}
-
-/* Parses exactly 2 * `size` hex digits. */
-static bool parse_hex(const char *text, uint8_t *bytes, size_t size)
-{
-	size_t digits = 0;
-
-	for (; text && digits < 2 * size && hex_digit(text[digits]) >= 0; digits++)
-		bytes[digits / 2] = (uint8_t)(bytes[digits / 2] << 4 | hex_digit(text[digits]));
-	return text && digits == 2 * size && text[digits] == '\0';
-}
-
 static void read_key(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
 {
 	static const uint8_t zero[SIPHASH_KEY_SIZE];
 	const char *text = json_string_value(value);
 	uint8_t parsed[SIPHASH_KEY_SIZE] = {0};
 
-	if (!parse_hex(text, parsed, sizeof(parsed))) {
+	if (!text_bytes(text, parsed, sizeof(parsed))) {
 		json_reader_reject_secret(reader, value, "exactly 32 hex digits");
 		return;
 	}
@@ -437,7 +420,7 @@ static void read_replaces(struct json_reader *reader, json_t *value, const struc
 	uint64_t *replaces = field;
 	uint8_t parsed[sizeof(*replaces)] = {0};
 
-	if (parse_hex(json_string_value(value), parsed, sizeof(parsed)))
+	if (text_bytes(json_string_value(value), parsed, sizeof(parsed)))
 		*replaces = load_be64(parsed);
 	if (!*replaces)
 		json_reader_reject(
