@@ -169,6 +169,20 @@ void conf_read_string(struct conf_reader *reader, const config_setting_t *at, co
 		conf_store(reader, at, field, text);
 }
 
+const char *conf_path_fault(const char *text)
+{
+	return text[0] == '/' ? NULL : "is not a full path, which begins with '/'";
+}
+
+void conf_free_strings(const struct conf_key *keys, void *base)
+{
+	for (; keys->name; keys++)
+		if (keys->read == conf_read_string)
+			free(*(char **)((char *)base + keys->offset));
+		else if (keys->read == conf_read_members)
+			conf_free_strings(keys->keys, (char *)base + keys->offset);
+}
+
 void conf_read_text(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	const char *text = config_setting_get_string(at), *fault = key->parse(text ? text : "", field);

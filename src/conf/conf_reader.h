@@ -40,6 +40,12 @@ void conf_read_unsigned(struct conf_reader *reader, const config_setting_t *at, 
  * an error. */
 void conf_read_string(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 
+/* For `fault` of a key with a full path. */
+const char *conf_path_fault(const char *text);
+
+/* Frees the strings of conf_read_string() in the struct at `base`, and in its conf_read_members(). */
+void conf_free_strings(const struct conf_key *keys, void *base);
+
 /* key->parse knows what *field is. */
 void conf_read_text(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field);
 

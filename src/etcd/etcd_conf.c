@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf/conf_argv.h"
 #include "conf/conf_reader.h"
 #include "etcd/etcd.h"
 
@@ -38,29 +39,17 @@ static void read_endpoint(struct conf_reader *reader, const config_setting_t *at
 		(*endpoint)[strlen(*endpoint) - 1] = '\0';
 }
 
-static void free_endpoints(char **endpoints)
-{
-	for (char **at = endpoints; at && *at; at++)
-		free(*at);
-	free(endpoints);
-}
-
 static void read_endpoints(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
 	char **endpoints, ***place = field;
 	unsigned count = conf_list_length(reader, at, key), read = 0;
 
-	free_endpoints(*place);
+	conf_argv_free(*place);
 	*place = endpoints = conf_allocate(reader, at, count, sizeof(*endpoints));
 	for (unsigned i = 0; endpoints && i < count; i++) {
 		read_endpoint(reader, config_setting_get_elem(at, i), &endpoints[read]);
 		read += endpoints[read] != NULL;
 	}
-}
-
-static const char *path_fault(const char *text)
-{
-	return text[0] == '/' ? NULL : "is not a full path, which begins with '/'";
 }
 
 #define AT(member) .offset = offsetof(struct etcd_conf, member)
@@ -71,11 +60,11 @@ const struct conf_key etcd_conf_keys[] = {
 	{"endpoints", read_endpoints, AT(endpoints), .min = 1, .max = ENDPOINTS_MAX,
 		.expected = "is not a list of 1 to 16 URLs like [\"https://192.0.2.1:2379\"]",
 		.required = "the URLs of etcd, such as [\"https://192.0.2.1:2379\"]"},
-	{"ca_file", conf_read_string, AT(ca_file), .fault = path_fault},
-	{"cert_file", conf_read_string, AT(cert_file), .fault = path_fault},
-	{"key_file", conf_read_string, AT(key_file), .fault = path_fault},
+	{"ca_file", conf_read_string, AT(ca_file), .fault = conf_path_fault},
+	{"cert_file", conf_read_string, AT(cert_file), .fault = conf_path_fault},
+	{"key_file", conf_read_string, AT(key_file), .fault = conf_path_fault},
 	{"user", conf_read_string, AT(user)},
-	{"password_file", conf_read_string, AT(password_file), .fault = path_fault},
+	{"password_file", conf_read_string, AT(password_file), .fault = conf_path_fault},
 	/* A lease of 15 s is renewed after 5 s, and one silent endpoint must leave the next one enough time. */
 	{"timeout_ms", conf_read_unsigned, AT(timeout_ms), "3000", 100, 5000},
 	{0},
@@ -112,11 +101,7 @@ void etcd_conf_read(struct conf_reader *reader, const config_setting_t *at, cons
 
 void etcd_conf_free(struct etcd_conf *conf)
 {
-	free_endpoints(conf->endpoints);
-	free(conf->ca_file);
-	free(conf->cert_file);
-	free(conf->key_file);
-	free(conf->user);
-	free(conf->password_file);
+	conf_argv_free(conf->endpoints);
+	conf_free_strings(etcd_conf_keys, conf);
 	*conf = (struct etcd_conf){0};
 }

@@ -12,11 +12,6 @@
 
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._"
 
-static const char *path_fault(const char *text)
-{
-	return text[0] == '/' ? NULL : "is not a full path, which begins with '/'";
-}
-
 static const char *prefix_fault(const char *text)
 {
 	size_t size = strlen(text);
@@ -50,17 +45,17 @@ const struct conf_key fleet_conf_keys[] = {
 		.required = "a group like { endpoints = [\"https://etcd1:2379\"]; ca_file = \"/etc/glb/etcd/ca.pem\"; }"},
 	{"prefix", conf_read_string, AT(prefix), .fault = prefix_fault, .required = "a prefix like \"/glb/ams1\""},
 	{"name", conf_read_string, AT(name), .fault = name_fault},
-	{"table", conf_read_string, AT(table), "\"/var/lib/glb/fleet.json\"", .fault = path_fault},
-	{"build", conf_read_string, AT(build), .fault = path_fault},
-	{"binary", conf_read_string, AT(binary), .fault = path_fault},
+	{"table", conf_read_string, AT(table), "\"/var/lib/glb/fleet.json\"", .fault = conf_path_fault},
+	{"build", conf_read_string, AT(build), .fault = conf_path_fault},
+	{"binary", conf_read_string, AT(binary), .fault = conf_path_fault},
 	{"notify", conf_read_string, AT(notify)},
 	{"reload_timeout_ms", conf_read_unsigned, AT(reload_timeout_ms), "90000", 1000, 3600000},
 	{"max_shrink", conf_read_unsigned, AT(max_shrink), "50", 0, TABLE_GUARD_OFF},
 	{"file_prefix", conf_read_string, AT(file_prefix), "\"rte\""},
 	{"look_ms", conf_read_unsigned, AT(look_ms), "1000", 100, 60000},
-	{"keys_dir", conf_read_string, AT(keys_dir), "\"/etc/glb/keys\"", .fault = path_fault},
-	{"state_file", conf_read_string, AT(state_file), "\"/var/lib/glb-fleet/state.json\"", .fault = path_fault},
-	{"status_file", conf_read_string, AT(status_file), "\"/run/glb-fleet/status.json\"", .fault = path_fault},
+	{"keys_dir", conf_read_string, AT(keys_dir), "\"/etc/glb/keys\"", .fault = conf_path_fault},
+	{"state_file", conf_read_string, AT(state_file), "\"/var/lib/glb-fleet/state.json\"", .fault = conf_path_fault},
+	{"status_file", conf_read_string, AT(status_file), "\"/run/glb-fleet/status.json\"", .fault = conf_path_fault},
 	{"listen", conf_read_text, AT(listen), "\"127.0.0.1:19524\"", .parse = parse_listen},
 	{0},
 };
@@ -101,11 +96,7 @@ int fleet_conf_read(const char *path, struct fleet_conf *conf, struct faults *fa
 
 void fleet_conf_free(struct fleet_conf *conf)
 {
-	char *texts[] = {conf->prefix, conf->name, conf->table, conf->build, conf->binary, conf->notify,
-		conf->file_prefix, conf->keys_dir, conf->state_file, conf->status_file};
-
 	etcd_conf_free(&conf->etcd);
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		free(texts[i]);
+	conf_free_strings(fleet_conf_keys, conf);
 	*conf = (struct fleet_conf){0};
 }

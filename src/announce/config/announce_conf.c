@@ -5,11 +5,6 @@
 
 #include "conf/conf_reader.h"
 
-static const char *path_fault(const char *text)
-{
-	return text[0] == '/' ? NULL : "is not a full path, which begins with '/'";
-}
-
 static bool has(const struct announce_conf *conf, const struct netprefix *prefix)
 {
 	for (size_t i = 0; i < conf->vip_count; i++)
@@ -76,7 +71,7 @@ static const struct conf_key probe_keys[] = {
 _Static_assert(ANNOUNCE_MAX_VIPS == 1024, "the error of vips has the number");
 
 const struct conf_key announce_conf_keys[] = {
-	{"driver", conf_read_string, AT(driver), .fault = path_fault,
+	{"driver", conf_read_string, AT(driver), .fault = conf_path_fault,
 		.required = "the path of a driver file, such as \"/etc/glb/announce.d/bird.conf\""},
 	{"vips", read_vips, .min = 1, .max = ANNOUNCE_MAX_VIPS,
 		.expected = "is not a list of 1 to 1024 prefixes like [\"203.0.113.10\", \"2001:db8:f::10\"]"},
@@ -91,8 +86,8 @@ const struct conf_key announce_conf_keys[] = {
 	{"withdraw_ms", conf_read_unsigned, AT(withdraw_ms), "2000", 0, 600000},
 	{"fail", conf_read_choice, AT(fail), "\"closed\"", .choices = fails},
 	{"probe", read_probe, AT(probe), .keys = probe_keys},
-	{"status_file", conf_read_string, AT(status_file), "\"" ANNOUNCE_STATUS_FILE "\"", .fault = path_fault},
-	{"switch_file", conf_read_string, AT(switch_file), "\"" ANNOUNCE_SWITCH_FILE "\"", .fault = path_fault},
+	{"status_file", conf_read_string, AT(status_file), "\"" ANNOUNCE_STATUS_FILE "\"", .fault = conf_path_fault},
+	{"switch_file", conf_read_string, AT(switch_file), "\"" ANNOUNCE_SWITCH_FILE "\"", .fault = conf_path_fault},
 	{0},
 };
 
@@ -123,10 +118,7 @@ int announce_conf_read(const char *path, struct announce_conf *conf, struct faul
 
 void announce_conf_free(struct announce_conf *conf)
 {
-	free(conf->driver);
-	free(conf->file_prefix);
-	free(conf->status_file);
-	free(conf->switch_file);
+	conf_free_strings(announce_conf_keys, conf);
 	free(conf->vips);
 	*conf = (struct announce_conf){0};
 }

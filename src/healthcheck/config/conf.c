@@ -252,12 +252,8 @@ int conf_read_healthcheck(const char *path, struct conf *conf, struct faults *fa
 
 void conf_free(struct conf *conf)
 {
-	free(conf->src);
-	free(conf->dst);
-	free(conf->reload_command);
-	free(conf->reload_build);
-	free(conf->reload_notify);
-	free(conf->state_file);
+	conf_free_strings(conf_healthcheck_keys, conf);
+	conf_free_strings(reload_keys, conf);
 	http_settings_free(&conf->http);
 	for (size_t i = 0; i < conf->table_count; i++) {
 		free(conf->tables[i].name);
