@@ -53,10 +53,12 @@ static void ignore_reply(void *, enum etcd_result, const json_t *)
 {
 }
 
-static void put_record(void *data, uint64_t lease)
+/* Puts the record under each new lease. */
+static void put_record(const struct watcher *watcher, uint64_t lease, uint64_t *last)
 {
-	const struct watcher *watcher = data;
-
+	if (!lease || lease == *last)
+		return;
+	*last = lease;
 	etcd_request(watcher->etcd, ETCD_TXN,
 		etcd_txn(json_array(), json_pack("[o]", etcd_put(watcher->key, "a record", lease))), ignore_reply, NULL);
 }
@@ -67,6 +69,8 @@ static _Noreturn void watch(const struct etcd_conf *conf, const char *prefix, un
 	static const struct etcd_mirror_calls calls = {.changed = ignore_change, .ready = ignore_ready};
 	struct faults faults = {0};
 	struct watcher watcher = {.etcd = etcd_open(conf, &faults), .number = number};
+	struct etcd_lease *lease;
+	uint64_t last = 0;
 	char key[KEY_MAX];
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -78,9 +82,11 @@ static _Noreturn void watch(const struct etcd_conf *conf, const char *prefix, un
 	snprintf(key, sizeof(key), "%s/rollout", prefix);
 	etcd_mirror_open(watcher.etcd, key, false, 1, &calls, NULL);
 	etcd_mirror_open(watcher.etcd, watcher.key, false, 1, &calls, NULL);
-	etcd_lease_open(watcher.etcd, LEASE_S, put_record, &watcher);
-	for (;;)
+	lease = etcd_lease_open(watcher.etcd, LEASE_S);
+	for (;;) {
 		etcd_run(watcher.etcd, -1, 1000);
+		put_record(&watcher, etcd_lease_id(lease), &last);
+	}
 }
 
 int main(int argc, char **argv)

@@ -131,8 +131,7 @@ static int run_status(const struct command_args *args)
 		printf("%s\n", text);
 	else if (status)
 		print_status(status);
-	faults_report(&faults, FAULTS_ERRORS, command_fault, NULL);
-	faults_clear(&faults);
+	command_faults(&faults, FAULTS_ERRORS);
 	json_decref(status);
 	free(text);
 	announce_conf_free(&conf);
@@ -201,8 +200,7 @@ static int run_announce(const struct command_args *args)
 
 	if (commands_read(args, &conf) && operator_switch_announce(conf.switch_file, &faults) == 0)
 		code = COMMAND_OK;
-	faults_report(&faults, FAULTS_ERRORS, command_fault, NULL);
-	faults_clear(&faults);
+	command_faults(&faults, FAULTS_ERRORS);
 	if (code == COMMAND_OK && !file_is_locked(conf.status_file))
 		command_note("glb-announce does not run: systemctl start glb-announce");
 	announce_conf_free(&conf);

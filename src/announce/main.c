@@ -22,8 +22,7 @@ bool commands_read(const struct command_args *args, struct announce_conf *conf)
 	struct faults faults = {.file = args->values[COMMANDS_CONFIG_FILE]};
 	bool read = announce_conf_read(faults.file, conf, &faults) == 0;
 
-	faults_report(&faults, FAULTS_ALL, command_fault, NULL);
-	faults_clear(&faults);
+	command_faults(&faults, FAULTS_ALL);
 	return read;
 }
 
@@ -53,7 +52,6 @@ static int run_daemon(const struct command_args *args)
 	log_open("glb-announce", false);
 	error = settings_read(path, &settings, &faults);
 	log_faults(&faults, FAULTS_ALL);
-	faults_clear(&faults);
 	if (!error && lock(&settings.conf))
 		return daemon_run(path, &settings);
 	settings_free(&settings);
@@ -71,29 +69,16 @@ static int check(const struct command_args *args)
 	struct settings settings;
 	int error = settings_read(args->values[COMMANDS_CONFIG_FILE], &settings, &faults);
 
-	faults_report(&faults, FAULTS_ALL, command_fault, NULL);
-	faults_clear(&faults);
+	command_faults(&faults, FAULTS_ALL);
 	settings_free(&settings);
 	return error ? COMMAND_FAILED : COMMAND_OK;
 }
 
-static const struct command run_command = {
-	.name = "run",
-	.run = run_daemon,
-	.summary = "Announce the VIPs while the director forwards, until SIGTERM",
-	.options = commands_options,
-};
-
-static const struct command check_command = {
-	.name = "check",
-	.run = check,
-	.summary = "Check the configuration and the driver file that it names",
-	.options = commands_options,
-};
-
 static const struct command *const commands[] = {
-	&run_command,
-	&check_command,
+	&(const struct command){"run", run_daemon, .options = commands_options,
+		.summary = "Announce the VIPs while the director forwards, until SIGTERM"},
+	&(const struct command){"check", check, .options = commands_options,
+		.summary = "Check the configuration and the driver file that it names"},
 	&status_command,
 	&withdraw_command,
 	&announce_command,

@@ -7,6 +7,3 @@
 
 extern const struct command sync_command, show_command, clear_command; /* map_commands.c */
 extern const struct command apply_command, status_command, undo_command; /* vf/apply.c, and so on */
-
-/* Prints and clears all faults. Returns COMMAND_FAILED. */
-int commands_print_faults(struct faults *faults);

@@ -22,13 +22,6 @@ static const struct command_program program = {
 	.count = sizeof(commands) / sizeof(commands[0]),
 };
 
-int commands_print_faults(struct faults *faults)
-{
-	faults_report(faults, FAULTS_ALL, command_fault, NULL);
-	faults_clear(faults);
-	return COMMAND_FAILED;
-}
-
 int main(int argc, char **argv)
 {
 	libbpf_set_print(NULL); /* print our own messages only */

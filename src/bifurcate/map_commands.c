@@ -17,11 +17,11 @@ static int read_vips(const char *path, struct vips *vips)
 	int error = table_load(path, &set, NULL, &faults);
 
 	if (error)
-		return commands_print_faults(&faults);
+		return command_faults(&faults, FAULTS_ALL);
 	faults_clear(&faults); /* glb-director-cli check prints the warnings */
 	error = vips_from_tables(&set, vips, &faults);
 	table_set_free(&set);
-	return error ? commands_print_faults(&faults) : COMMAND_OK;
+	return error ? command_faults(&faults, FAULTS_ALL) : COMMAND_OK;
 }
 
 static int sync_vips(const struct command_args *args)
@@ -42,7 +42,7 @@ static int sync_vips(const struct command_args *args)
 		printf("%u VIP%s in the map: %u added, %u removed\n", vips.count, text_plural(vips.count), change.added,
 			change.removed);
 	}
-	commands_print_faults(&faults);
+	command_faults(&faults, FAULTS_ALL);
 	vips_free(&vips);
 	return error ? COMMAND_FAILED : COMMAND_OK;
 }
@@ -65,11 +65,11 @@ static int show(const struct command_args *args)
 
 	(void)args;
 	if (map < 0)
-		return commands_print_faults(&faults);
+		return command_faults(&faults, FAULTS_ALL);
 	error = vip_map_read(map, &vips, &faults);
 	close(map);
 	if (error)
-		return commands_print_faults(&faults);
+		return command_faults(&faults, FAULTS_ALL);
 	for (uint32_t i = 0; i < vips.count; i++) {
 		struct netprefix vip = vips_prefix(&vips.items[i]);
 
@@ -97,11 +97,11 @@ static int clear(const struct command_args *args)
 
 	(void)args;
 	if (map < 0)
-		return commands_print_faults(&faults);
+		return command_faults(&faults, FAULTS_ALL);
 	error = vip_map_set(map, &none, &change, &faults);
 	close(map);
 	if (error)
-		return commands_print_faults(&faults);
+		return command_faults(&faults, FAULTS_ALL);
 	printf("%u VIP%s removed: the kernel receives all packets\n", change.removed, text_plural(change.removed));
 	return COMMAND_OK;
 }

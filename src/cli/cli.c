@@ -12,13 +12,6 @@
 #include "table/file/table_document.h"
 #include "table/file/table_load.h"
 
-int cli_print_faults(struct faults *faults, enum faults_kinds kinds)
-{
-	faults_report(faults, kinds, command_fault, NULL);
-	faults_clear(faults);
-	return COMMAND_FAILED;
-}
-
 int cli_print_json(json_t *json)
 {
 	int failed = !json || json_dumpf(json, stdout, CLI_JSON | JSON_INDENT(2)) < 0;

@@ -28,8 +28,7 @@ extern const struct command build_config_command, check_command, show_command, l
 	new_command, next_hops_command, tables_command, health_command, capture_command, doctor_command,
 	simulate_command, plan_command, rollout_command, fleet_command;
 
-/* Prints the faults of these kinds on stderr, and clears all. Returns COMMAND_FAILED. */
-int cli_print_faults(struct faults *faults, enum faults_kinds kinds);
+#define cli_print_faults command_faults
 
 /* Prints real numbers as people write them: 0.1, not 0.10000000000000001. */
 #define CLI_JSON (JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15))

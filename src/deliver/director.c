@@ -52,34 +52,37 @@ static bool parse_status(const char *status, struct director_table *table)
 	return true;
 }
 
+/* Returns a property of a unit, which the caller frees; NULL after a message. */
+static char *show(const char *unit, const char *property)
+{
+	const char *const argv[] = {"systemctl", "show", property, "--value", unit, NULL};
+	char *text;
+	size_t size;
+	int error = output_of_both((char *const *)argv, &text, &size);
+
+	if (!error)
+		return text;
+	fprintf(stderr, "systemctl show %s: %s\n", unit, text ? text : output_of_reason(error));
+	free(text);
+	return NULL;
+}
+
 bool director_of_unit(const char *unit, struct director_table *table)
 {
-	const char *const argv[] = {"systemctl", "show", "--property=StatusText", "--value", unit, NULL};
-	char *status;
-	size_t size;
-	int error = output_of_both((char *const *)argv, &status, &size);
+	char *status = show(unit, "--property=StatusText");
 	bool told;
 
 	*table = (struct director_table){0};
-	if (error) {
-		fprintf(stderr, "systemctl show %s: %s\n", unit, status ? status : output_of_reason(error));
-		free(status);
-		return false;
-	}
-	told = parse_status(status, table);
+	told = status && parse_status(status, table);
 	free(status);
 	return told;
 }
 
 void director_unit_changed(const char *unit, char changed[DIRECTOR_CHANGED_SIZE])
 {
-	const char *const argv[] = {
-		"systemctl", "show", "--property=StateChangeTimestampMonotonic", "--value", unit, NULL};
-	char *text;
-	size_t size;
-	int error = output_of_both((char *const *)argv, &text, &size);
+	char *text = show(unit, "--property=StateChangeTimestampMonotonic");
 
-	snprintf(changed, DIRECTOR_CHANGED_SIZE, "%s", error ? "" : text);
+	snprintf(changed, DIRECTOR_CHANGED_SIZE, "%s", text ? text : "");
 	free(text);
 }
 

@@ -42,7 +42,6 @@ int bifurcation_claim(const char *vdev)
 	if (result >= 0)
 		result = has_program && strcmp(basename(program), OBJECT) == 0 ? need_map(&faults) : 0;
 	log_faults(&faults, FAULTS_ALL);
-	faults_clear(&faults);
 	return result;
 }
 
@@ -75,7 +74,6 @@ static void log_change(const struct vips *vips, const struct vip_map_change *cha
 		text_plural(vips->count), change->added, change->removed);
 	vip_map_warn_own_addresses(vips, &warnings);
 	log_faults(&warnings, FAULTS_ALL);
-	faults_clear(&warnings);
 }
 
 static void fill(int map, const struct table_set *set, struct faults *faults)
@@ -107,5 +105,4 @@ void bifurcation_follow(const struct director *director)
 	if (map >= 0)
 		close(map);
 	log_faults(&faults, FAULTS_ALL);
-	faults_clear(&faults);
 }

@@ -13,5 +13,4 @@ void director_lint_table(const struct director *director)
 	table_lint_mtu(&director->shared.live->routes->set, director->conf.steering.outbound_mtu,
 		director->conf.steering.alt_hash_fields != 0, &faults);
 	log_faults(&faults, FAULTS_ALL);
-	faults_clear(&faults);
 }

@@ -34,7 +34,6 @@ int startup_conf(struct director *director)
 	int error = conf_read(director->options.config_file, &director->conf, &faults);
 
 	log_faults(&faults, FAULTS_ALL);
-	faults_clear(&faults);
 	return error;
 }
 
@@ -205,7 +204,6 @@ static int make_plan(struct director *director)
 		};
 	error = plan_make(plan, &director->conf, lcores, list_lcores(lcores), &faults);
 	log_faults(&faults, FAULTS_ALL);
-	faults_clear(&faults);
 	return error;
 }
 

@@ -119,11 +119,10 @@ const char *etcd_mirror_error(const struct etcd_mirror *mirror); /* why it canno
 
 /*
  * A lease that is granted, kept alive at a third of its time, and granted anew when it was lost: then the caller puts
- * its keys again. `granted` (NULL: none) is told of each new one. etcd_lease_end() revokes it, and runs until that is
+ * its keys again. etcd_lease_end() revokes it, and runs until that is
  * done, at most timeout_ms.
  */
 struct etcd_lease;
-struct etcd_lease *etcd_lease_open(
-	struct etcd *etcd, unsigned ttl_s, void (*granted)(void *data, uint64_t lease), void *data);
+struct etcd_lease *etcd_lease_open(struct etcd *etcd, unsigned ttl_s);
 uint64_t etcd_lease_id(const struct etcd_lease *lease); /* 0: none is known to be alive */
 void etcd_lease_end(struct etcd_lease *lease);

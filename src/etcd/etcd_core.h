@@ -82,7 +82,3 @@ uint64_t etcd_number(const json_t *object, const char *key);
 json_t *etcd_kv_keys(const char *key, bool prefix); /* {"key", "range_end"} of a range or a watch */
 /* Decodes {"key", "value"...}. False: it has no key that is text. etcd_kv_free() in any case. */
 bool etcd_kv_decode(const json_t *pair, bool deleted, struct etcd_kv *kv);
-
-/* base64.c: RFC 4648, section 4. malloc'd, and a NUL behind it; NULL: out of memory, or the text is not base64. */
-char *base64_encode(const void *bytes, size_t size);
-char *base64_decode(const char *text, size_t *size);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <openssl/evp.h>
+
 #include "etcd/etcd_core.h"
 
 /* Each value takes up to 300 bytes of memory, however short its text is. 10 000 keys have 10 000 objects with 6
@@ -38,11 +40,29 @@ static json_t *number_text(uint64_t number)
 
 static json_t *base64_text(const void *bytes, size_t size)
 {
-	char *text = base64_encode(bytes, size);
-	json_t *json = text ? json_string(text) : NULL;
+	unsigned char *text = malloc((size + 2) / 3 * 4 + 1);
+	json_t *json = text ? json_stringn((char *)text, (size_t)EVP_EncodeBlock(text, bytes, (int)size)) : NULL;
 
 	free(text);
 	return json;
+}
+
+/* Returns malloc'd bytes with a NUL behind them; NULL: out of memory, or the text is not base64. */
+static char *base64_decode(const char *text, size_t *size)
+{
+	size_t length = strlen(text);
+	char *bytes = malloc(length / 4 * 3 + 1);
+	int decoded = bytes ? EVP_DecodeBlock((unsigned char *)bytes, (const unsigned char *)text, (int)length) : -1;
+
+	if (decoded < 0) {
+		free(bytes);
+		return NULL;
+	}
+	for (size_t i = 1; i <= 2 && decoded && i <= length && text[length - i] == '='; i++)
+		decoded--; /* it decodes padding to zeros */
+	bytes[decoded] = '\0';
+	*size = (size_t)decoded;
+	return bytes;
 }
 
 static json_t *key_text(const char *key)

@@ -12,8 +12,6 @@ struct etcd_lease {
 	struct etcd_task task;
 	struct etcd_call *call; /* NULL: none runs */
 	unsigned ttl_s;
-	void (*granted)(void *data, uint64_t lease);
-	void *data;
 	uint64_t id; /* 0: none */
 	uint64_t sent_ms; /* when the request that runs was sent */
 	uint64_t until_ms; /* the lease lives at least until then: counted from a time before etcd's */
@@ -50,8 +48,6 @@ static void take_grant(void *data, enum etcd_result result, const json_t *body)
 		return;
 	}
 	renew(lease, ttl_s);
-	if (lease->granted)
-		lease->granted(lease->data, lease->id);
 }
 
 /* The reply is the first line of a stream. It has no TTL if the lease has ended. */
@@ -89,15 +85,13 @@ static void run(struct etcd_task *task)
 		retry(lease);
 }
 
-struct etcd_lease *etcd_lease_open(
-	struct etcd *etcd, unsigned ttl_s, void (*granted)(void *data, uint64_t lease), void *data)
+struct etcd_lease *etcd_lease_open(struct etcd *etcd, unsigned ttl_s)
 {
 	struct etcd_lease *lease = calloc(1, sizeof(*lease));
 
 	if (!lease)
 		return NULL;
-	*lease = (struct etcd_lease){
-		.etcd = etcd, .task = {.run = run}, .ttl_s = ttl_s, .granted = granted, .data = data};
+	*lease = (struct etcd_lease){.etcd = etcd, .task = {.run = run}, .ttl_s = ttl_s};
 	etcd_task_add(etcd, &lease->task);
 	return lease;
 }

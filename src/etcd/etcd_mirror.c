@@ -70,12 +70,8 @@ static void take(struct etcd_mirror *mirror, const struct etcd_kv *kv, bool read
 
 static void drop(struct etcd_mirror *mirror, const char *key, uint64_t revision)
 {
-	char *copy = strdup(key);
-
+	mirror->calls->changed(mirror->data, &(struct etcd_kv){.key = (char *)key, .mod_revision = revision});
 	json_object_del(mirror->known, key);
-	if (copy)
-		mirror->calls->changed(mirror->data, &(struct etcd_kv){.key = copy, .mod_revision = revision});
-	free(copy);
 }
 
 /* Drops the keys that a read does not have. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fleet/daemon.h"
+#include "fleet/fleet.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -12,7 +12,6 @@
 
 #include "common/clock.h"
 #include "common/file/file.h"
-#include "fleet/fleet.h"
 #include "fleet/status.h"
 #include "program/http/http_server.h"
 #include "program/log.h"
@@ -204,7 +203,7 @@ static bool open_fleet(struct fleet *fleet, struct waits *waits, struct faults *
 	if (!fleet->etcd)
 		return false;
 	fleet->table = etcd_mirror_open(fleet->etcd, key, false, 1, &calls, fleet);
-	fleet->lease = etcd_lease_open(fleet->etcd, FLEET_LEASE_S, NULL, NULL);
+	fleet->lease = etcd_lease_open(fleet->etcd, FLEET_LEASE_S);
 	fleet->leader = leader_open(fleet->etcd, fleet->conf.prefix, fleet->conf.name);
 	record_open(fleet);
 	if (!fleet->leader)
@@ -250,7 +249,6 @@ int daemon_run(const char *path, struct fleet_conf *conf)
 		code = EXIT_SUCCESS;
 	}
 	log_faults(&faults, FAULTS_ALL);
-	faults_clear(&faults);
 	close_fleet(&fleet);
 	return code;
 }

@@ -51,5 +51,8 @@ struct fleet {
 	bool stopping;
 };
 
+/* `glb-fleet run`: runs until SIGTERM or SIGINT, which must be blocked. Returns the exit code, and frees *conf. */
+int daemon_run(const char *path, struct fleet_conf *conf);
+
 /* Returns the revision of the table that the director uses; 0: it is not from etcd, or not known. */
 uint64_t fleet_used_revision(const struct fleet *fleet);

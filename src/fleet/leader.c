@@ -81,7 +81,7 @@ static void contest(struct leader *leader)
 	if (leader->now_ms < leader->contest_ms)
 		return;
 	if (!leader->lease)
-		leader->lease = etcd_lease_open(leader->etcd, LEASE_S, NULL, NULL);
+		leader->lease = etcd_lease_open(leader->etcd, LEASE_S);
 	lease = leader->lease ? etcd_lease_id(leader->lease) : 0;
 	if (!lease)
 		return;

@@ -8,7 +8,7 @@
 
 #include "common/file/file.h"
 #include "common/file/file_lock.h"
-#include "fleet/daemon.h"
+#include "fleet/fleet.h"
 #include "fleet/keys.h"
 #include "fleet/status.h"
 #include "program/command.h"
@@ -33,26 +33,28 @@ static const struct command_option status_options[] = {
 	{0},
 };
 
-static bool read_conf(const struct command_args *args, struct fleet_conf *conf)
+/* A command ends the process, which frees it. */
+static struct fleet_conf conf;
+
+static bool read_conf(const struct command_args *args)
 {
 	struct faults faults = {.file = args->values[CONFIG_FILE], .thorough = true};
-	bool read = fleet_conf_read(faults.file, conf, &faults) == 0;
+	bool read = fleet_conf_read(faults.file, &conf, &faults) == 0;
 
-	faults_report(&faults, FAULTS_ALL, command_fault, NULL);
-	faults_clear(&faults);
+	command_faults(&faults, FAULTS_ALL);
 	return read;
 }
 
 /* The lock says which process writes the files. The kernel ends it with the process. */
-static bool lock(const struct fleet_conf *conf)
+static bool lock(void)
 {
 	char holder[FILE_LOCK_HOLDER_MAX];
-	int fd = file_lock(conf->status_file, 1000, holder);
+	int fd = file_lock(conf.status_file, 1000, holder);
 
 	if (fd == -EWOULDBLOCK)
-		log_error("%s: another glb-fleet runs with this status_file: %s", conf->status_file, holder);
+		log_error("%s: another glb-fleet runs with this status_file: %s", conf.status_file, holder);
 	else if (fd < 0)
-		log_error("%s.lock: cannot be created: %s; create its folder, or set status_file", conf->status_file,
+		log_error("%s.lock: cannot be created: %s; create its folder, or set status_file", conf.status_file,
 			strerror(-fd));
 	return fd >= 0;
 }
@@ -61,53 +63,42 @@ static int run_daemon(const struct command_args *args)
 {
 	const char *path = args->values[CONFIG_FILE];
 	struct faults faults = {.file = path, .thorough = true};
-	struct fleet_conf conf;
 	int error;
 
 	log_open("glb-fleet", false);
 	error = fleet_conf_read(path, &conf, &faults);
 	log_faults(&faults, FAULTS_ALL);
-	faults_clear(&faults);
-	if (!error && lock(&conf))
+	if (!error && lock())
 		return daemon_run(path, &conf);
-	fleet_conf_free(&conf);
-	if (error == -ENOENT) {
-		log_error("glb-fleet is not configured yet: " INSTALLED_PAGES
-			  "/examples/fleet.conf is an example of this file");
-		return EXIT_NOT_CONFIGURED;
-	}
-	return COMMAND_FAILED;
+	if (error != -ENOENT)
+		return COMMAND_FAILED;
+	log_error("glb-fleet is not configured yet: " INSTALLED_PAGES "/examples/fleet.conf is an example of this file");
+	return EXIT_NOT_CONFIGURED;
 }
 
 static int check(const struct command_args *args)
 {
-	struct fleet_conf conf;
-	bool good = read_conf(args, &conf);
-
-	fleet_conf_free(&conf);
-	return good ? COMMAND_OK : COMMAND_FAILED;
+	return read_conf(args) ? COMMAND_OK : COMMAND_FAILED;
 }
 
-/* Returns NULL after an error message. */
-static json_t *read_status(const struct fleet_conf *conf)
+/* Reads the configuration and the status. Returns NULL after an error message. */
+static json_t *read_status(const struct command_args *args)
 {
-	struct faults faults = {.file = conf->status_file};
+	struct faults faults = {0};
 	json_t *status = NULL;
-	char *text;
+	char *text = NULL;
 	size_t size;
 
-	if (!file_is_locked(conf->status_file)) {
-		command_error("glb-fleet does not run: systemctl start glb-fleet");
+	if (!read_conf(args))
 		return NULL;
-	}
-	if (file_read(conf->status_file, "a status", STATUS_MAX, &text, &size, &faults) == 0) {
-		status = json_loadb(text, size, 0, NULL);
-		if (!status)
-			command_error("%s: is not JSON; restart glb-fleet", conf->status_file);
-		free(text);
-	}
-	faults_report(&faults, FAULTS_ERRORS, command_fault, NULL);
-	faults_clear(&faults);
+	faults.file = conf.status_file;
+	if (!file_is_locked(conf.status_file))
+		command_error("glb-fleet does not run: systemctl start glb-fleet");
+	else if (file_read(conf.status_file, "a status", STATUS_MAX, &text, &size, &faults) == 0 &&
+		 !(status = json_loadb(text, size, 0, NULL)))
+		faults_error(&faults, NULL, "is not JSON; restart glb-fleet");
+	free(text);
+	command_faults(&faults, FAULTS_ERRORS);
 	return status;
 }
 
@@ -142,8 +133,7 @@ static void print_status(const json_t *status)
 
 static int run_status(const struct command_args *args)
 {
-	struct fleet_conf conf;
-	json_t *status = read_conf(args, &conf) ? read_status(&conf) : NULL, *director;
+	json_t *status = read_status(args), *director;
 	bool good;
 
 	if (status && args->options[JSON]) {
@@ -157,14 +147,12 @@ static int run_status(const struct command_args *args)
 	       json_is_null(json_object_get(director, "refused")) && !*member_text(status, "failing") &&
 	       !*member_text(status, "conflict") && json_is_true(json_object_get(director, "healthy"));
 	json_decref(status);
-	fleet_conf_free(&conf);
 	return good ? COMMAND_OK : COMMAND_FAILED;
 }
 
 static int accept(const struct command_args *args)
 {
-	struct fleet_conf conf;
-	json_t *status = read_conf(args, &conf) ? read_status(&conf) : NULL;
+	json_t *status = read_status(args);
 	int error = 0, code = COMMAND_FAILED;
 	pid_t pid;
 
@@ -175,67 +163,37 @@ static int accept(const struct command_args *args)
 	else if (status)
 		code = COMMAND_OK;
 	json_decref(status);
-	fleet_conf_free(&conf);
 	return code;
 }
 
 static int run_keys(const struct command_args *args)
 {
 	struct faults faults = {0};
-	struct fleet_conf conf;
 	char id[17];
-	bool good = read_conf(args, &conf) && keys_id(conf.keys_dir, args->operands[0], id, &faults);
+	bool good = read_conf(args) && keys_id(conf.keys_dir, args->operands[0], id, &faults);
 
 	if (good)
 		printf("\"keys\": \"%s\", \"keys_id\": \"%s\"\n", args->operands[0], id);
-	faults_report(&faults, FAULTS_ERRORS, command_fault, NULL);
-	faults_clear(&faults);
-	fleet_conf_free(&conf);
+	command_faults(&faults, FAULTS_ERRORS);
 	return good ? COMMAND_OK : COMMAND_FAILED;
 }
 
-static const struct command run_command = {
-	.name = "run",
-	.run = run_daemon,
-	.summary = "Make the table in etcd the table of this director, until SIGTERM",
-	.options = options,
-};
-
-static const struct command check_command = {
-	.name = "check",
-	.run = check,
-	.summary = "Check the configuration",
-	.options = options,
-};
-
-static const struct command status_command = {
-	.name = "status",
-	.run = run_status,
-	.summary = "Print which table is in use, and why not the one in etcd",
-	.options = status_options,
-};
-
-static const struct command accept_command = {
-	.name = "accept",
-	.run = accept,
-	.summary = "Use the table in etcd, although etcd went back, as after the restore of a backup",
-	.options = options,
-};
-
-static const struct command keys_command = {
-	.name = "keys",
-	.run = run_keys,
-	.operands = "NAME",
-	.summary = "Print the members that stand for the keys in the file NAME in a table in etcd",
-	.options = options,
-};
+#define COMMAND(...)            \
+	&(const struct command) \
+	{                       \
+		__VA_ARGS__     \
+	}
 
 static const struct command *const commands[] = {
-	&run_command,
-	&check_command,
-	&status_command,
-	&accept_command,
-	&keys_command,
+	COMMAND("run", run_daemon, .options = options,
+		.summary = "Make the table in etcd the table of this director, until SIGTERM"),
+	COMMAND("check", check, .options = options, .summary = "Check the configuration"),
+	COMMAND("status", run_status, .options = status_options,
+		.summary = "Print which table is in use, and why not the one in etcd"),
+	COMMAND("accept", accept, .options = options,
+		.summary = "Use the table in etcd, although etcd went back, as after the restore of a backup"),
+	COMMAND("keys", run_keys, "NAME", .options = options,
+		.summary = "Print the members that stand for the keys in the file NAME in a table in etcd"),
 };
 
 static const struct command_program program = {

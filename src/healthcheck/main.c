@@ -168,7 +168,6 @@ static int ask_daemon(const struct options *options, struct faults *faults)
 	if (conf_read_healthcheck(options->config_file, &conf, faults) == 0)
 		status = options->reload ? client_reload(&conf) : client_run(&conf, options->json);
 	log_faults(faults, FAULTS_ERRORS);
-	faults_clear(faults);
 	conf_free(&conf);
 	return status;
 }
@@ -202,7 +201,6 @@ int main(int argc, char **argv)
 		status = EXIT_NOT_CONFIGURED;
 	if (!error && raise_descriptors()) {
 		log_faults(&faults, FAULTS_ALL);
-		faults_clear(&faults);
 		loop = ev_default_loop(EVFLAG_AUTO);
 		if (!loop)
 			faults_error(&faults, NULL, "cannot create the event loop: %s", strerror(errno));
@@ -212,7 +210,6 @@ int main(int argc, char **argv)
 	log_faults(&faults, FAULTS_ALL);
 	if (!options.check_once && status != EXIT_SUCCESS)
 		explain_missing(&options, status);
-	faults_clear(&faults);
 	conf_free(&conf);
 	return status;
 }

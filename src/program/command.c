@@ -56,6 +56,13 @@ void command_fault(void *, bool warning, const char *text)
 	command_error("%s%s", warning ? "warning: " : "", text);
 }
 
+int command_faults(struct faults *faults, enum faults_kinds kinds)
+{
+	faults_report(faults, kinds, command_fault, NULL);
+	faults_clear(faults);
+	return COMMAND_FAILED;
+}
+
 void command_note(const char *format, ...)
 {
 	va_list args;

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/faults.h"
+
 /* Exit codes that all programs share. */
 enum {
 	COMMAND_OK = 0,
@@ -96,6 +98,9 @@ int command_usage(const char *format, ...) __attribute__((format(printf, 1, 2)))
 
 /* Prints an error or a warning as command_error() does. A callback for faults_report(). */
 void command_fault(void *unused, bool warning, const char *text);
+
+/* Prints the faults of these kinds as command_error() does, and clears all. Returns COMMAND_FAILED. */
+int command_faults(struct faults *faults, enum faults_kinds kinds);
 
 /* Prints "PROGRAM: note: ..." on stderr. */
 void command_note(const char *format, ...) __attribute__((format(printf, 1, 2)));

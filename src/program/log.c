@@ -103,9 +103,10 @@ static void log_fault(void *, bool warning, const char *text)
 	log_line(warning ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR, "%s", text);
 }
 
-void log_faults(const struct faults *faults, enum faults_kinds kinds)
+void log_faults(struct faults *faults, enum faults_kinds kinds)
 {
 	faults_report(faults, kinds, log_fault, NULL);
+	faults_clear(faults);
 }
 
 bool log_due(uint64_t *last)

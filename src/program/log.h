@@ -31,8 +31,8 @@ void log_line(enum log_level level, const char *format, ...) __attribute__((form
 #define log_info(...)    log_line(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...)   log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
-/* Logs errors as LOG_LEVEL_ERROR and warnings as LOG_LEVEL_WARNING, if `kinds` has them. */
-void log_faults(const struct faults *faults, enum faults_kinds kinds);
+/* Logs errors as LOG_LEVEL_ERROR and warnings as LOG_LEVEL_WARNING, if `kinds` has them. Then clears all faults. */
+void log_faults(struct faults *faults, enum faults_kinds kinds);
 
 /* Returns true at most once a second for each *last, which the caller sets to 0 before the first call. Thread-safe. */
 bool log_due(uint64_t *last);

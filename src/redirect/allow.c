@@ -16,8 +16,7 @@ int allow_read(struct redirect_settings *settings, struct redirect_conf *conf)
 	redirect_conf_init(conf);
 	if (*settings->config_file)
 		error = redirect_conf_read(settings->config_file, conf, &faults);
-	faults_report(&faults, FAULTS_ERRORS, command_fault, NULL);
-	faults_clear(&faults);
+	command_faults(&faults, FAULTS_ERRORS);
 	settings->max_hops = (uint8_t)conf->max_hops;
 	settings->allow_to_local = conf->allow_to_local;
 	return error ? COMMAND_FAILED : COMMAND_OK;

@@ -160,7 +160,7 @@ void vf_job_close(struct vf_job *job)
 
 int vf_job_fail(struct vf_job *job)
 {
-	return commands_print_faults(&job->faults);
+	return command_faults(&job->faults, FAULTS_ALL);
 }
 
 void vf_job_print(const struct vf_plan *plan)

@@ -442,13 +442,11 @@ int monitor_open(struct monitor *monitor, struct ev_loop *loop, const struct con
 	if (!read_first(monitor, &list, faults))
 		return -EINVAL;
 	log_faults(faults, FAULTS_WARNINGS);
-	faults_clear(faults);
 	if (!on_all_done) {
 		struct faults unused = {.file = conf->state_file};
 
 		state_file_read(conf->state_file, &list, &unused);
 		log_faults(&unused, FAULTS_WARNINGS);
-		faults_clear(&unused);
 		publisher_open(&monitor->publisher, loop, conf, &monitor->list);
 	}
 	monitor->unfinished = list.check_count;

@@ -86,10 +86,14 @@ static void ready(void *data)
 	say(json_pack("{s:s, s:b}", "event", "ready", "truncated", etcd_mirror_truncated(mirror)));
 }
 
-static void granted(void *data, uint64_t id)
+static void say_new_lease(void)
 {
-	(void)data;
-	say(json_pack("{s:s, s:I}", "event", "granted", "lease", (json_int_t)id));
+	static uint64_t last;
+	uint64_t id = lease ? etcd_lease_id(lease) : 0;
+
+	if (id && id != last)
+		say(json_pack("{s:s, s:I}", "event", "granted", "lease", (json_int_t)id));
+	last = id ? id : last;
 }
 
 static void print_state(void)
@@ -152,7 +156,7 @@ static void run(char *line)
 		etcd_mirror_close(mirror);
 		mirror = NULL;
 	} else if (strcmp(command, "lease") == 0) {
-		lease = etcd_lease_open(etcd, (unsigned)strtoul(key, NULL, 10), granted, NULL);
+		lease = etcd_lease_open(etcd, (unsigned)strtoul(key, NULL, 10));
 	} else if (strcmp(command, "id") == 0) {
 		say(json_pack("{s:s, s:I}", "event", "id", "lease", (json_int_t)etcd_lease_id(lease)));
 	} else if (strcmp(command, "end") == 0) {
@@ -211,6 +215,7 @@ int main(int argc, char **argv)
 			run(line);
 		*line = '\0';
 		etcd_run(etcd, 0, 1000);
+		say_new_lease();
 	}
 	if (mirror)
 		etcd_mirror_close(mirror);
