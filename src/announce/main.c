@@ -2,15 +2,11 @@
 /* glb-announce: announces the VIPs of a director that forwards, and withdraws them when it does not. */
 #include "announce/commands.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "announce/daemon.h"
-#include "common/file/file_lock.h"
+#include "program/daemon_start.h"
 #include "program/early_signals.h"
-#include "program/installed.h"
-#include "program/log.h"
-#include "program/not_configured.h"
 
 const struct command_option commands_options[] = {
 	COMMANDS_OPTION_LIST,
@@ -26,41 +22,21 @@ bool commands_read(const struct command_args *args, struct announce_conf *conf)
 	return read;
 }
 
-/* The lock says which process announces. The kernel ends it with the process. */
-static bool lock(const struct announce_conf *conf)
-{
-	char holder[FILE_LOCK_HOLDER_MAX];
-	int fd = file_lock(conf->status_file, 1000, holder);
-
-	if (fd >= 0)
-		return true;
-	if (fd == -EWOULDBLOCK)
-		log_error("%s: another glb-announce runs with this status_file: %s", conf->status_file, holder);
-	else
-		log_error("%s.lock: cannot be created: %s; create its folder, or set status_file", conf->status_file,
-			strerror(-fd));
-	return false;
-}
-
 static int run_daemon(const struct command_args *args)
 {
 	const char *path = args->values[COMMANDS_CONFIG_FILE];
 	struct faults faults = {0};
 	struct settings settings;
-	int error;
+	int code;
 
 	log_open("glb-announce", false);
-	error = settings_read(path, &settings, &faults);
+	code = settings_read(path, &settings, &faults);
 	log_faults(&faults, FAULTS_ALL);
-	if (!error && lock(&settings.conf))
+	code = daemon_start("glb-announce", code, "announce.conf", settings.conf.status_file);
+	if (code == COMMAND_OK)
 		return daemon_run(path, &settings);
 	settings_free(&settings);
-	if (error == -ENOENT) {
-		log_error("glb-announce is not configured yet: " INSTALLED_PAGES
-			  "/examples/announce.conf is an example of this file");
-		return EXIT_NOT_CONFIGURED;
-	}
-	return COMMAND_FAILED;
+	return code;
 }
 
 static int check(const struct command_args *args)

@@ -11,12 +11,9 @@
 #include "fleet/fleet.h"
 #include "fleet/keys.h"
 #include "fleet/status.h"
-#include "program/command.h"
+#include "program/daemon_start.h"
 #include "program/early_signals.h"
-#include "program/installed.h"
-#include "program/log.h"
 #include "program/member.h"
-#include "program/not_configured.h"
 
 enum { CONFIG_FILE, JSON };
 
@@ -45,35 +42,17 @@ static bool read_conf(const struct command_args *args)
 	return read;
 }
 
-/* The lock says which process writes the files. The kernel ends it with the process. */
-static bool lock(void)
-{
-	char holder[FILE_LOCK_HOLDER_MAX];
-	int fd = file_lock(conf.status_file, 1000, holder);
-
-	if (fd == -EWOULDBLOCK)
-		log_error("%s: another glb-fleet runs with this status_file: %s", conf.status_file, holder);
-	else if (fd < 0)
-		log_error("%s.lock: cannot be created: %s; create its folder, or set status_file", conf.status_file,
-			strerror(-fd));
-	return fd >= 0;
-}
-
 static int run_daemon(const struct command_args *args)
 {
 	const char *path = args->values[CONFIG_FILE];
 	struct faults faults = {.file = path, .thorough = true};
-	int error;
+	int code;
 
 	log_open("glb-fleet", false);
-	error = fleet_conf_read(path, &conf, &faults);
+	code = fleet_conf_read(path, &conf, &faults);
 	log_faults(&faults, FAULTS_ALL);
-	if (!error && lock())
-		return daemon_run(path, &conf);
-	if (error != -ENOENT)
-		return COMMAND_FAILED;
-	log_error("glb-fleet is not configured yet: " INSTALLED_PAGES "/examples/fleet.conf is an example of this file");
-	return EXIT_NOT_CONFIGURED;
+	code = daemon_start("glb-fleet", code, "fleet.conf", conf.status_file);
+	return code == COMMAND_OK ? daemon_run(path, &conf) : code;
 }
 
 static int check(const struct command_args *args)
