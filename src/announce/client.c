@@ -6,16 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "announce/operator_switch.h"
 #include "announce/status.h"
 #include "common/clock.h"
-#include "common/file/file.h"
-#include "common/file/file_lock.h"
 #include "common/utc.h"
-#include "program/installed.h"
 #include "program/member.h"
+#include "program/status_file.h"
 
 #define POLL_MS 50
 
@@ -34,22 +30,6 @@ static const struct command_option withdraw_options[] = {
 	[TIMEOUT] = {"timeout", "SECONDS", "seconds to wait until the VIPs are withdrawn", "10", 1, 3600},
 	{0},
 };
-
-/* Returns the text of the status file, which the caller frees; NULL: faults says why. */
-static char *read_status(const struct announce_conf *conf, struct faults *faults)
-{
-	char *text = NULL;
-	size_t size;
-
-	faults->file = NULL;
-	if (!file_is_locked(conf->status_file)) {
-		faults_error(faults, NULL, "glb-announce does not run: systemctl start glb-announce");
-		return NULL;
-	}
-	faults->file = conf->status_file;
-	file_read(conf->status_file, "a status", STATUS_MAX, &text, &size, faults);
-	return text;
-}
 
 static void print_vip(const json_t *vip)
 {
@@ -120,29 +100,22 @@ static int run_status(const struct command_args *args)
 	struct announce_conf conf;
 	struct faults faults = {0};
 	size_t announced;
-	char *text = commands_read(args, &conf) ? read_status(&conf, &faults) : NULL;
-	json_t *status = text ? json_loads(text, 0, NULL) : NULL;
+	json_t *status = commands_read(args, &conf)
+				 ? status_file_read("glb-announce", conf.status_file, STATUS_MAX, &faults)
+				 : NULL;
 	bool good = count_vips(status, "announced", &announced) && all_are(status, "announced") &&
 		    !*member_text(json_object_get(status, "driver"), "error");
 
-	if (text && !status)
-		command_error("%s: is not JSON; restart glb-announce", conf.status_file);
-	else if (status && args->options[JSON])
-		printf("%s\n", text);
-	else if (status)
+	if (status && args->options[JSON]) {
+		json_dumpf(status, stdout, JSON_INDENT(2));
+		printf("\n");
+	} else if (status) {
 		print_status(status);
+	}
 	command_faults(&faults, FAULTS_ERRORS);
 	json_decref(status);
-	free(text);
 	announce_conf_free(&conf);
 	return good ? COMMAND_OK : COMMAND_FAILED;
-}
-
-static void pause_ms(unsigned ms)
-{
-	struct timespec time = clock_timespec(ms * UINT64_C(1000));
-
-	nanosleep(&time, NULL);
 }
 
 /* Waits until the daemon has withdrawn all VIPs because of the switch. Returns the exit code. */
@@ -158,15 +131,13 @@ static int wait_withdrawn(const struct announce_conf *conf, unsigned timeout_s)
 	}
 	while (!done && clock_now_ms() < end) {
 		struct faults faults = {0}; /* a daemon that has just started writes its status soon */
-		char *text = read_status(conf, &faults);
-		json_t *status = text ? json_loads(text, 0, NULL) : NULL;
+		json_t *status = status_file_read("glb-announce", conf->status_file, STATUS_MAX, &faults);
 
 		done = json_is_object(json_object_get(status, "operator")) && all_are(status, "withdrawn");
 		faults_clear(&faults);
 		json_decref(status);
-		free(text);
 		if (!done)
-			pause_ms(POLL_MS);
+			nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
 	}
 	if (done)
 		return COMMAND_OK;

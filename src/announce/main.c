@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "announce/daemon.h"
-#include "program/daemon_start.h"
 #include "program/early_signals.h"
+#include "program/status_file.h"
 
 const struct command_option commands_options[] = {
 	COMMANDS_OPTION_LIST,
@@ -32,7 +32,7 @@ static int run_daemon(const struct command_args *args)
 	log_open("glb-announce", false);
 	code = settings_read(path, &settings, &faults);
 	log_faults(&faults, FAULTS_ALL);
-	code = daemon_start("glb-announce", code, "announce.conf", settings.conf.status_file);
+	code = status_file_start("glb-announce", code, "announce.conf", settings.conf.status_file);
 	if (code == COMMAND_OK)
 		return daemon_run(path, &settings);
 	settings_free(&settings);

@@ -115,7 +115,7 @@ struct etcd_mirror *etcd_mirror_open(
 void etcd_mirror_close(struct etcd_mirror *mirror);
 bool etcd_mirror_is_current(const struct etcd_mirror *mirror); /* the watch is open and alive */
 bool etcd_mirror_truncated(const struct etcd_mirror *mirror);
-const char *etcd_mirror_error(const struct etcd_mirror *mirror); /* why it cannot get current as etcd is; "": it can */
+const char *etcd_mirror_error(const struct etcd_mirror *mirror); /* why etcd does not let it get current; "": it does */
 
 /*
  * A lease that is granted, kept alive at a third of its time, and granted anew when it was lost: then the caller puts

@@ -173,6 +173,8 @@ static void take_read(void *data, enum etcd_result result, const json_t *body)
 			"etcd has more than 32 MB in the %s %s, which is not read: delete or replace what is too large there",
 			mirror->prefix ? "keys that begin with" : "key", mirror->key);
 		mirror->retry_ms = RETRY_LARGE_MS;
+	} else if (result == ETCD_DENIED || result == ETCD_REFUSED) {
+		strcpy(mirror->error, mirror->etcd->state.error);
 	}
 	if (result != ETCD_DONE || !revision) {
 		retry(mirror);

@@ -50,6 +50,19 @@ uint64_t apply_hash(const char *text, size_t size)
 	return hash ? hash : 1;
 }
 
+bool apply_has(const char *path, uint64_t hash)
+{
+	struct faults ignored = {0};
+	char *text;
+	size_t size;
+	bool same = file_read(path, "a table", TABLE_LOAD_MAX_JSON, &text, &size, &ignored) == 0 &&
+		    apply_hash(text, size) == hash;
+
+	free(text);
+	faults_clear(&ignored);
+	return same;
+}
+
 static _Noreturn void finish(struct work *work, const char *word, const char *reason)
 {
 	char fingerprint[TEXT_HEX64] = "", written[TEXT_HEX64];
@@ -124,19 +137,6 @@ static void restore(const struct kept *kept)
 	faults_clear(&faults);
 }
 
-static bool has_text(const char *path, const char *text, size_t size)
-{
-	struct faults ignored = {0};
-	char *found;
-	size_t found_size;
-	bool same = file_read(path, "a table", TABLE_LOAD_MAX_JSON, &found, &found_size, &ignored) == 0 &&
-		    found_size == size && memcmp(found, text, size) == 0;
-
-	free(found);
-	faults_clear(&ignored);
-	return same;
-}
-
 /* Keeps what somebody else has written to the table's file as FILE.before, or as FILE.before.2 and so on, because an
  * older one may be the only copy of what an operator has written. */
 static bool keep_edits(struct work *work, struct faults *faults)
@@ -153,7 +153,7 @@ static bool keep_edits(struct work *work, struct faults *faults)
 			snprintf(number, sizeof(number), ".%u", i);
 		snprintf(path, sizeof(path), "%s.before%s", json->path, number);
 		exists = access(path, F_OK) == 0;
-		has = exists && has_text(path, json->text, json->size);
+		has = exists && apply_has(path, apply_hash(json->text, json->size));
 	}
 	if (exists && !has) {
 		faults_error(faults, json->path, "was edited, and the files .before to .before.%u exist: remove them",
@@ -195,7 +195,7 @@ static _Noreturn void take_back(struct work *work, const struct director_table *
 	char reason[512];
 
 	restore(&work->binary);
-	if (has_text(work->json.path, work->text, work->size)) {
+	if (apply_has(work->json.path, apply_hash(work->text, work->size))) {
 		restore(&work->json);
 		work->on_disk = work->json.text ? apply_hash(work->json.text, work->json.size) : 0;
 	}

@@ -20,6 +20,9 @@ struct apply {
 /* A digest that tells texts apart. Never 0. */
 uint64_t apply_hash(const char *text, size_t size);
 
+/* Returns true if the file has the text with this digest. */
+bool apply_has(const char *path, uint64_t hash);
+
 /*
  * For job_start(), data: a struct apply. The result has "result": "applied", "refused" or "failed"; "reason"; "edited":
  * true if the file was not as the agent had written it; and, as 16 hex digits, "written": apply_hash() of what the

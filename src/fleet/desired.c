@@ -14,7 +14,6 @@
 #define LOOK_MS     1000u /* between two looks at the table's file */
 #define CHILD_MS    60000u /* for what a child process does beside the reload */
 #define SAVE_MS     5000u
-#define TEXT_MAX    (2 * ETCD_VALUE_MAX) /* of the table's file, with the secret keys */
 #define BACKOFF_MAX 6u /* 64 s */
 
 void desired_open(struct desired *desired, const struct fleet_conf *conf)
@@ -189,19 +188,13 @@ void desired_retry(struct desired *desired)
 /* Returns true if the table's file has what the agent has written. */
 static bool is_untouched(struct desired *desired)
 {
-	struct faults ignored = {0};
 	struct stat status;
-	char *text;
-	size_t size;
 	bool same;
 
 	file_look(desired->conf->table, &status);
 	if (status.st_ino && file_is_unchanged(&status, &desired->seen))
 		return true;
-	same = file_read(desired->conf->table, "a table", TEXT_MAX, &text, &size, &ignored) == 0 &&
-	       apply_hash(text, size) == desired->state.written;
-	free(text);
-	faults_clear(&ignored);
+	same = apply_has(desired->conf->table, desired->state.written);
 	if (same)
 		desired->seen = status;
 	return same;

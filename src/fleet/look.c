@@ -5,14 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/file/file.h"
 #include "deliver/director.h"
 #include "fleet/apply.h"
 #include "fleet/job.h"
 #include "program/member.h"
 #include "program/telemetry_socket.h"
 #include "table/file/json/json_text.h"
-#include "table/file/json/table_json.h"
 #include "table/file/table_load.h"
 #include "table/table_past.h"
 
@@ -120,20 +118,6 @@ static bool is_same_set(const struct table_set *used, const struct table_set *wa
 	return same;
 }
 
-/* Reads the table's file. What another program has written there is not from etcd. */
-static bool read_wanted(const struct look_plan *plan, struct table_set *wanted)
-{
-	struct faults ignored = {0};
-	char *text;
-	size_t size;
-	bool read = file_read(plan->conf->table, "a table", TABLE_LOAD_MAX_JSON, &text, &size, &ignored) == 0 &&
-		    apply_hash(text, size) == plan->written && table_json_parse(text, size, wanted, &ignored) == 0;
-
-	free(text);
-	faults_clear(&ignored);
-	return read;
-}
-
 /* The file must be the one that the director has read, and it tells what the unit's status line does not. */
 static void compare_files(const struct look_plan *plan, json_t *result)
 {
@@ -150,7 +134,9 @@ static void compare_files(const struct look_plan *plan, json_t *result)
 				result, "fingerprint", json_string(text_hex64(table_set_fingerprint(&used), hex)));
 			json_object_set_new(
 				result, "first_hops", json_string(text_hex64(table_set_first_hops(&used), hex)));
-			if (read_wanted(plan, &wanted)) {
+			/* What another program has written there is not from etcd. */
+			if (apply_has(conf->table, plan->written) &&
+				table_load_json(conf->table, &wanted, &ignored) == 0) {
 				current = is_same_set(&used, &wanted);
 				table_set_free(&wanted);
 			}

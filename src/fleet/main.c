@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* glb-fleet: makes the table in etcd the table of this director, and tells the fleet which one the director uses. */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/file/file.h"
-#include "common/file/file_lock.h"
 #include "fleet/fleet.h"
 #include "fleet/keys.h"
 #include "fleet/status.h"
-#include "program/daemon_start.h"
 #include "program/early_signals.h"
 #include "program/member.h"
+#include "program/status_file.h"
 
 enum { CONFIG_FILE, JSON };
 
@@ -51,7 +48,7 @@ static int run_daemon(const struct command_args *args)
 	log_open("glb-fleet", false);
 	code = fleet_conf_read(path, &conf, &faults);
 	log_faults(&faults, FAULTS_ALL);
-	code = daemon_start("glb-fleet", code, "fleet.conf", conf.status_file);
+	code = status_file_start("glb-fleet", code, "fleet.conf", conf.status_file);
 	return code == COMMAND_OK ? daemon_run(path, &conf) : code;
 }
 
@@ -64,19 +61,8 @@ static int check(const struct command_args *args)
 static json_t *read_status(const struct command_args *args)
 {
 	struct faults faults = {0};
-	json_t *status = NULL;
-	char *text = NULL;
-	size_t size;
+	json_t *status = read_conf(args) ? status_file_read("glb-fleet", conf.status_file, STATUS_MAX, &faults) : NULL;
 
-	if (!read_conf(args))
-		return NULL;
-	faults.file = conf.status_file;
-	if (!file_is_locked(conf.status_file))
-		command_error("glb-fleet does not run: systemctl start glb-fleet");
-	else if (file_read(conf.status_file, "a status", STATUS_MAX, &text, &size, &faults) == 0 &&
-		 !(status = json_loadb(text, size, 0, NULL)))
-		faults_error(&faults, NULL, "is not JSON; restart glb-fleet");
-	free(text);
 	command_faults(&faults, FAULTS_ERRORS);
 	return status;
 }
