@@ -2,8 +2,6 @@
 /* The subcommands that operators use while the daemon runs: status, withdraw, announce. */
 #include "announce/commands.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "announce/operator_switch.h"

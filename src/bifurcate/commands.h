@@ -2,7 +2,6 @@
 /* Shared by the subcommands of glb-bifurcate, which has one thread. Only the subcommands' files and main.c print. */
 #pragma once
 
-#include "common/faults.h"
 #include "program/command.h"
 
 extern const struct command sync_command, show_command, clear_command; /* map_commands.c */

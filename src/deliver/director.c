@@ -78,12 +78,9 @@ bool director_of_unit(const char *unit, struct director_table *table)
 	return told;
 }
 
-void director_unit_changed(const char *unit, char changed[DIRECTOR_CHANGED_SIZE])
+char *director_unit_changed(const char *unit)
 {
-	char *text = show(unit, "--property=StateChangeTimestampMonotonic");
-
-	snprintf(changed, DIRECTOR_CHANGED_SIZE, "%s", text ? text : "");
-	free(text);
+	return show(unit, "--property=StateChangeTimestampMonotonic");
 }
 
 bool director_of_process(pid_t pid, struct director_table *table)

@@ -8,8 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define DIRECTOR_DIGEST_SIZE  17
-#define DIRECTOR_CHANGED_SIZE 32
+#define DIRECTOR_DIGEST_SIZE 17
 
 struct director_table {
 	/* 16 hexadecimal digits, as `glb-director-cli show` prints them. */
@@ -33,5 +32,5 @@ int director_run(const char *const argv[]);
 bool director_of_unit(const char *unit, struct director_table *table);
 bool director_of_process(pid_t pid, struct director_table *table);
 
-/* Sets `changed` to when the unit's state changed last, as text; "": not known. A reload changes it. */
-void director_unit_changed(const char *unit, char changed[DIRECTOR_CHANGED_SIZE]);
+/* Returns when the state of the unit changed last, malloc'd; NULL: not known. A reload changes it. */
+char *director_unit_changed(const char *unit);

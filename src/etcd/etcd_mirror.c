@@ -241,26 +241,23 @@ struct etcd_mirror *etcd_mirror_open(
 	struct etcd *etcd, const char *key, bool prefix, size_t max, const struct etcd_mirror_calls *calls, void *data)
 {
 	struct etcd_mirror *mirror = calloc(1, sizeof(*mirror));
-	char *copy = strdup(key);
-	json_t *known = json_object();
 
-	if (!mirror || !copy || !known) {
-		free(mirror);
-		free(copy);
-		json_decref(known);
+	if (!mirror)
 		return NULL;
-	}
 	*mirror = (struct etcd_mirror){.etcd = etcd,
 		.task = {.run = run},
-		.key = copy,
-		.known = known,
+		.key = strdup(key),
+		.known = json_object(),
 		.prefix = prefix,
 		.max = max,
 		.calls = calls,
 		.data = data,
 		.retry_ms = RETRY_MS};
 	etcd_task_add(etcd, &mirror->task);
-	return mirror;
+	if (mirror->key && mirror->known)
+		return mirror;
+	etcd_mirror_close(mirror);
+	return NULL;
 }
 
 void etcd_mirror_close(struct etcd_mirror *mirror)

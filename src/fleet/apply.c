@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fleet/apply.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,15 +207,14 @@ static _Noreturn void take_back(struct work *work, const struct director_table *
  * reload the director; but then the state of the unit does not change. */
 static bool is_refused(const struct work *work, int code, const char *before, struct director_table *table)
 {
-	const char *notify = work->apply->conf->notify;
-	char after[DIRECTOR_CHANGED_SIZE];
+	const char *notify = work->apply->conf->notify, *after;
 
 	if (!deliver_ask(notify, table) || strcmp(table->digest, work->digest) == 0)
 		return false;
 	if (notify[0] == '/')
 		return code == DELIVER_STALE && table->error[0];
-	director_unit_changed(notify, after);
-	return code != DELIVER_STALE && strcmp(before, after) != 0;
+	after = director_unit_changed(notify);
+	return code != DELIVER_STALE && before && after && strcmp(before, after) != 0;
 }
 
 static void deliver(struct work *work)
@@ -229,7 +225,7 @@ static void deliver(struct work *work)
 		.rights = conf->table,
 		.notify = conf->notify,
 		.timeout_ms = conf->reload_timeout_ms};
-	char before[DIRECTOR_CHANGED_SIZE];
+	const char *before;
 	struct director_table table;
 	struct faults faults = {0};
 	int code;
@@ -242,8 +238,7 @@ static void deliver(struct work *work)
 	}
 	if (!conf->notify || (deliver_ask(conf->notify, &table) && strcmp(table.digest, work->digest) == 0))
 		return;
-	if (conf->notify[0] != '/')
-		director_unit_changed(conf->notify, before);
+	before = conf->notify[0] == '/' ? NULL : director_unit_changed(conf->notify);
 	code = deliver_notify(&plan, work->digest);
 	if (code == 0 || code == DELIVER_UNVERIFIED)
 		return;

@@ -22,11 +22,6 @@
 #define STOP_MS      10000u /* for a child process that gives a table to the director */
 #define LOOK_WAIT_MS 15000u
 
-/* Descriptors that end the wait of etcd_run(), and the one that stands for them. */
-struct waits {
-	int epoll, signals;
-};
-
 uint64_t fleet_used_revision(const struct fleet *fleet)
 {
 	const struct desired *desired = &fleet->desired;
@@ -36,14 +31,15 @@ uint64_t fleet_used_revision(const struct fleet *fleet)
 	return fleet->look.answers && fleet->look.current ? fleet->look_revision : 0;
 }
 
-static bool wait_for(const struct waits *waits, int fd)
+/* Lets the descriptor end the wait of etcd_run(). */
+static bool wait_for(const struct fleet *fleet, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN};
 
-	return fd >= 0 && epoll_ctl(waits->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+	return fd >= 0 && epoll_ctl(fleet->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-static bool waits_open(struct waits *waits)
+static bool open_waits(struct fleet *fleet)
 {
 	const struct sigaction ignore = {.sa_handler = SIG_IGN};
 	sigset_t set;
@@ -55,16 +51,16 @@ static bool waits_open(struct waits *waits)
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	waits->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	waits->epoll = epoll_create1(EPOLL_CLOEXEC);
-	return wait_for(waits, waits->signals);
+	fleet->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	fleet->epoll = epoll_create1(EPOLL_CLOEXEC);
+	return wait_for(fleet, fleet->signals);
 }
 
-static void take_signals(struct fleet *fleet, const struct waits *waits)
+static void take_signals(struct fleet *fleet)
 {
 	struct signalfd_siginfo info;
 
-	while (read(waits->signals, &info, sizeof(info)) == sizeof(info)) {
+	while (read(fleet->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGUSR1)
 			desired_accept(&fleet->desired, etcd_state(fleet->etcd)->cluster);
 		else if (info.ssi_signo == SIGHUP)
@@ -108,7 +104,7 @@ static void plan_look(struct fleet *fleet)
 		.decided = fleet->decided};
 }
 
-static void start_job(struct fleet *fleet, const struct waits *waits)
+static void start_job(struct fleet *fleet)
 {
 	uint64_t now = clock_now_ms();
 	bool started;
@@ -128,7 +124,7 @@ static void start_job(struct fleet *fleet, const struct waits *waits)
 		fleet->look_ms = now + fleet->conf.look_ms;
 	}
 	if (started)
-		wait_for(waits, fleet->job.pidfd);
+		wait_for(fleet, fleet->job.pidfd);
 }
 
 /* A director that is busy may miss the time to reply once. One that has ended misses the next look, too, which comes at
@@ -161,7 +157,7 @@ static void step_job(struct fleet *fleet)
 	json_decref(result);
 }
 
-static void loop(struct fleet *fleet, const struct waits *waits)
+static void loop(struct fleet *fleet)
 {
 	int wait_ms = 0, http_ms, leader_ms;
 
@@ -169,10 +165,10 @@ static void loop(struct fleet *fleet, const struct waits *waits)
 		uint64_t now;
 
 		service_alive();
-		etcd_run(fleet->etcd, waits->epoll, wait_ms);
-		take_signals(fleet, waits);
+		etcd_run(fleet->etcd, fleet->epoll, wait_ms);
+		take_signals(fleet);
 		step_job(fleet);
-		start_job(fleet, waits);
+		start_job(fleet);
 		http_ms = fleet->http ? http_server_run(fleet->http) : -1;
 		record_step(fleet);
 		now = clock_now_ms();
@@ -185,20 +181,20 @@ static void loop(struct fleet *fleet, const struct waits *waits)
 	}
 }
 
-static bool open_fleet(struct fleet *fleet, struct waits *waits, struct faults *faults)
+static bool open_fleet(struct fleet *fleet, struct faults *faults)
 {
 	static const struct etcd_mirror_calls calls = {.changed = on_table, .ready = on_table_ready};
 	char key[RECORD_KEY_MAX];
 
 	snprintf(key, sizeof(key), "%s/table", fleet->conf.prefix);
-	if (!waits_open(waits)) {
+	if (!open_waits(fleet)) {
 		faults_error(faults, NULL, "no descriptors are left");
 		return false;
 	}
 	if (!status_listen(fleet, faults))
 		return false;
 	if (fleet->http)
-		wait_for(waits, http_server_descriptor(fleet->http));
+		wait_for(fleet, http_server_descriptor(fleet->http));
 	fleet->etcd = etcd_open(&fleet->conf.etcd, faults);
 	if (!fleet->etcd)
 		return false;
@@ -235,15 +231,14 @@ int daemon_run(const char *path, struct fleet_conf *conf)
 	static struct fleet fleet;
 	const struct rlimit no_core = {0, 0};
 	struct faults faults = {.file = path};
-	struct waits waits;
 	int code = EXIT_FAILURE;
 
 	setrlimit(RLIMIT_CORE, &no_core); /* it, and those of child processes, would have secret keys */
 	fleet = (struct fleet){.path = path, .conf = *conf, .started_s = (uint64_t)time(NULL)};
 	desired_open(&fleet.desired, &fleet.conf);
-	if (open_fleet(&fleet, &waits, &faults)) {
+	if (open_fleet(&fleet, &faults)) {
 		service_ready();
-		loop(&fleet, &waits);
+		loop(&fleet);
 		log_info("stopped by a signal");
 		status_step(&fleet);
 		code = EXIT_SUCCESS;

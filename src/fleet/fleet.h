@@ -29,6 +29,7 @@ struct fleet_gauges {
 struct fleet {
 	const char *path; /* of the configuration */
 	struct fleet_conf conf;
+	int epoll, signals; /* descriptors: what ends the wait of etcd_run(), and one of that */
 	struct etcd *etcd;
 	struct etcd_mirror *table; /* of PREFIX/table */
 	struct etcd_lease *lease; /* all keys of this agent are under it */

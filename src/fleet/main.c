@@ -2,7 +2,6 @@
 /* glb-fleet: makes the table in etcd the table of this director, and tells the fleet which one the director uses. */
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fleet/fleet.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fleet/record.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,21 +155,6 @@ static void on_reply(void *data, enum etcd_result result, const json_t *body)
 	record->sent = NULL;
 }
 
-static void publish(struct fleet *fleet, json_t *json, uint64_t lease)
-{
-	struct record *record = &fleet->record;
-	char changed[UTC_TEXT_MAX], *text;
-
-	json_object_set_new(json, "changed", json_string(utc_format(record->changed_s, changed)));
-	text = json_dumps(json, JSON_COMPACT);
-	if (text)
-		etcd_request(fleet->etcd, ETCD_TXN,
-			etcd_txn(json_pack("[o]", etcd_compare_revision(record->key, record->revision)),
-				json_pack("[o]", etcd_put(record->key, text, lease))),
-			on_reply, fleet);
-	free(text);
-}
-
 /* Reasons may have counters, which change all the time. */
 static bool differs_in_reasons_only(const char *published, const json_t *json)
 {
@@ -202,8 +186,8 @@ void record_step(struct fleet *fleet)
 {
 	struct record *record = &fleet->record;
 	uint64_t lease = etcd_lease_id(fleet->lease);
+	char *text, changed[UTC_TEXT_MAX];
 	json_t *json;
-	char *text;
 
 	if (!lease && etcd_state(fleet->etcd)->connected && etcd_state(fleet->etcd)->error[0])
 		log_limited(LOG_LEVEL_ERROR, "%s is not published, because etcd gives no lease: %s", record->key,
@@ -218,8 +202,12 @@ void record_step(struct fleet *fleet)
 		record->text_ms = clock_now_ms() + TEXT_MS;
 		record->sent = text;
 		record->sent_lease = lease;
-		publish(fleet, json, lease);
-		text = NULL;
+		json_object_set_new(json, "changed", json_string(utc_format(record->changed_s, changed)));
+		text = json_dumps(json, JSON_COMPACT);
+		etcd_request(fleet->etcd, ETCD_TXN,
+			etcd_txn(json_pack("[o]", etcd_compare_revision(record->key, record->revision)),
+				json_pack("[o]", etcd_put(record->key, text ? text : record->sent, lease))),
+			on_reply, fleet);
 	}
 	free(text);
 	json_decref(json);
