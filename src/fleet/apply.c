@@ -194,7 +194,8 @@ static _Noreturn void take_back(struct work *work, const struct director_table *
 	restore(&work->binary);
 	if (apply_has(work->json.path, apply_hash(work->text, work->size))) {
 		restore(&work->json);
-		work->on_disk = work->json.text ? apply_hash(work->json.text, work->json.size) : 0;
+		/* An edited file is mended later. */
+		work->on_disk = work->json.text && !work->edited ? apply_hash(work->json.text, work->json.size) : 0;
 	}
 	snprintf(reason, sizeof(reason),
 		"the director refuses it and keeps the table with digest %s%s%s; the files are as before",
@@ -235,6 +236,10 @@ static void deliver(struct work *work)
 	if (deliver_build(&plan, work->digest)) {
 		work->digest[0] = '\0';
 		finish(work, "failed", "the binary table was not built");
+	}
+	if (!apply_has(conf->table, work->on_disk)) {
+		work->digest[0] = '\0';
+		finish(work, "failed", "another program changed the table's file before it was built");
 	}
 	if (!conf->notify || (deliver_ask(conf->notify, &table) && strcmp(table.digest, work->digest) == 0))
 		return;

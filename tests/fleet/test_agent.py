@@ -381,6 +381,12 @@ def test_edit_is_kept_although_the_agent_is_killed_while_it_applies(agent):
         assert before.read_text() == table(1, 2, 9)
 
 
+def edit(agent, text):
+    """As an editor does it: no reader finds a half of it."""
+    (agent.folder / "edit").write_text(text)
+    (agent.folder / "edit").rename(agent.table)
+
+
 def test_edit_during_a_reload_that_is_refused(agent):
     """The files are restored after a refusal, but not over what an operator has written meanwhile."""
     agent.put(table(1, 2, 3))
@@ -389,12 +395,25 @@ def test_edit_during_a_reload_that_is_refused(agent):
         agent.answer(hold=True, refuse="no")
         bad = agent.put(table(1, 2, 3, 4))
         wait_until(lambda: agent.table.read_text() == table(1, 2, 3, 4), lambda: agent.log)
-        agent.table.write_text(table(1, 2, 9))
+        edit(agent, table(1, 2, 9))
         agent.answer(refuse="no")
         agent.wait_refused(bad, "the director refuses it")
         wait_until(lambda: agent.table.read_text() == table(1, 2, 3), lambda: agent.log)
         assert (agent.folder / "table.json.before").read_text() == table(1, 2, 9)
         agent.stop()  # waits for its child process, which still writes in the folder
+
+
+def test_edit_before_a_table_that_is_refused(agent):
+    """The refusal leaves the edited file as it was, and it is mended then, because it is not from etcd."""
+    agent.put(table(1, 2, 3))
+    with agent:
+        agent.wait_used(agent.etcd_table_revision())
+        agent.answer(refuse="no")
+        edit(agent, table(1, 2, 9))
+        agent.wait_refused(agent.put(table(1, 2, 3, 4)), "the director refuses it")
+        wait_until(lambda: agent.table.read_text() == table(1, 2, 3), lambda: agent.log)
+        assert (agent.folder / "table.json.before").read_text() == table(1, 2, 9)
+        agent.stop()
 
 
 def test_more_edits_than_are_kept(agent):
