@@ -203,6 +203,7 @@ def test_backup_and_restore(place, directors):
         # The old token hangs in the restored etcd. An agent asks for a new one after 30 s.
         wait_until(lambda: "confirm it with: glb-fleet accept" in agent.log, lambda: agent.log, 120)
         assert agent.table.read_text() == table(1, 2, 3, 4, 5, 6)
+        agent.wait_status(lambda status: status["unconfirmed"])  # it is written after the log
         agent.call("accept")
         used(agent, table(1, 2, 3, 4, 5))
 
