@@ -66,7 +66,7 @@ static void resign(struct leader *leader)
 /* Tries to become the leader if there is none. */
 static void contest(struct leader *leader)
 {
-	char key[LEADER_KEY_MAX];
+	char key[ROLLOUT_KEY_MAX];
 	uint64_t lease;
 
 	leader->clock = (struct rollout_clock){0};
@@ -85,7 +85,7 @@ static void contest(struct leader *leader)
 	lease = leader->lease ? etcd_lease_id(leader->lease) : 0;
 	if (!lease)
 		return;
-	leader_key(leader, key, "leader");
+	rollout_key(leader->prefix, key, "leader");
 	leader->asking = true;
 	etcd_request(leader->etcd, ETCD_TXN,
 		etcd_txn(json_pack("[o]", etcd_compare_revision(key, 0)),
@@ -136,11 +136,11 @@ static json_t *compares(const struct leader *leader)
 	static const char *const names[] = {
 		[LEADER_ROLLOUT] = "rollout", [LEADER_NAME] = "leader", [LEADER_TABLE] = "table"};
 	json_t *made = json_array();
-	char key[LEADER_KEY_MAX];
+	char key[ROLLOUT_KEY_MAX];
 
 	for (unsigned i = LEADER_ROLLOUT; i <= LEADER_TABLE; i++)
-		json_array_append_new(
-			made, etcd_compare_revision(leader_key(leader, key, "%s", names[i]), leader->keys[i].revision));
+		json_array_append_new(made, etcd_compare_revision(rollout_key(leader->prefix, key, "%s", names[i]),
+						    leader->keys[i].revision));
 	return made;
 }
 
@@ -148,24 +148,25 @@ static json_t *compares(const struct leader *leader)
 static void add_operations(
 	struct leader *leader, const struct rollout *next, const char *document, json_t *compare, json_t *operations)
 {
-	char key[LEADER_KEY_MAX];
+	char key[ROLLOUT_KEY_MAX];
 
 	if (leader->asked == ROLLOUT_ADVANCE) {
-		leader_key(leader, key, "rollouts/%s/%" PRIu32, next->id, next->step);
+		rollout_key(leader->prefix, key, "rollouts/%s/%" PRIu32, next->id, next->step);
 		json_array_append_new(compare, etcd_compare_revision(key, next->plan_revision));
-		json_array_append_new(operations, etcd_put(leader_key(leader, key, "table"), leader->text, 0));
+		json_array_append_new(operations, etcd_put(rollout_key(leader->prefix, key, "table"), leader->text, 0));
 	}
 	if (leader->asked != ROLLOUT_FINISH)
 		return;
-	json_array_append_new(operations, etcd_put(leader_key(leader, key, "history/%s", next->id), document, 0));
+	json_array_append_new(
+		operations, etcd_put(rollout_key(leader->prefix, key, "history/%s", next->id), document, 0));
 	for (uint32_t i = 0; i < next->count; i++)
 		json_array_append_new(
-			operations, etcd_delete(leader_key(leader, key, "rollouts/%s/%" PRIu32, next->id, i)));
+			operations, etcd_delete(rollout_key(leader->prefix, key, "rollouts/%s/%" PRIu32, next->id, i)));
 }
 
 static void carry_out(struct leader *leader, enum rollout_verdict verdict, const struct rollout_view *view)
 {
-	char *before = rollout_text(&leader->rollout), *after = NULL, key[LEADER_KEY_MAX], fault[ROLLOUT_REASON_MAX];
+	char *before = rollout_text(&leader->rollout), *after = NULL, key[ROLLOUT_KEY_MAX], fault[ROLLOUT_REASON_MAX];
 	json_t *compare = compares(leader), *operations;
 	struct rollout next = {0};
 
@@ -177,7 +178,7 @@ static void carry_out(struct leader *leader, enum rollout_verdict verdict, const
 		leader->asked = verdict;
 		leader->asked_step = next.step;
 		leader->asked_revision = leader->keys[LEADER_ROLLOUT].revision;
-		operations = json_pack("[o]", etcd_put(leader_key(leader, key, "rollout"), after, 0));
+		operations = json_pack("[o]", etcd_put(rollout_key(leader->prefix, key, "rollout"), after, 0));
 		add_operations(leader, &next, after, compare, operations);
 		leader->asking = true;
 		etcd_request(leader->etcd, ETCD_TXN, etcd_txn(json_incref(compare), operations), end_write, leader);
@@ -214,7 +215,7 @@ static void end_read(void *data, enum etcd_result result, const json_t *body)
 static bool has_text(struct leader *leader, char *reason, enum rollout_verdict *verdict)
 {
 	const struct rollout *rollout = &leader->rollout;
-	char key[LEADER_KEY_MAX];
+	char key[ROLLOUT_KEY_MAX];
 
 	if (leader->text && leader->text_of == leader->keys[LEADER_ROLLOUT].revision) {
 		if (*leader->text && leader->text_revision == rollout->plan_revision)
@@ -227,7 +228,8 @@ static bool has_text(struct leader *leader, char *reason, enum rollout_verdict *
 	leader->text_of = leader->keys[LEADER_ROLLOUT].revision;
 	leader->asking = true;
 	etcd_request(leader->etcd, ETCD_RANGE,
-		etcd_range(leader_key(leader, key, "rollouts/%s/%" PRIu32, rollout->id, rollout->step + 1), false, 1),
+		etcd_range(rollout_key(leader->prefix, key, "rollouts/%s/%" PRIu32, rollout->id, rollout->step + 1),
+			false, 1),
 		end_read, leader);
 	return false;
 }

@@ -4,8 +4,6 @@
 
 #include "fleet/leader.h"
 
-#define LEADER_KEY_MAX 384
-
 /* The mirrors. */
 enum {
 	LEADER_ROLLOUT, /* always */
@@ -45,10 +43,6 @@ struct leader {
 	uint64_t asked_revision;
 	struct leader_state state;
 };
-
-/* Writes PREFIX/... and returns `key`. */
-const char *leader_key(const struct leader *leader, char key[LEADER_KEY_MAX], const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
 
 /* False: out of memory. */
 bool leader_watch(struct leader *leader, unsigned key);

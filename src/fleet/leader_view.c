@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,18 +6,6 @@
 #include "common/array.h"
 #include "fleet/leader_parts.h"
 #include "rollout/rollout_json.h"
-
-const char *leader_key(const struct leader *leader, char key[LEADER_KEY_MAX], const char *format, ...)
-{
-	int used = snprintf(key, LEADER_KEY_MAX, "%s/", leader->prefix);
-	va_list args;
-
-	va_start(args, format);
-	if (used < LEADER_KEY_MAX)
-		vsnprintf(key + used, LEADER_KEY_MAX - (size_t)used, format, args);
-	va_end(args);
-	return key;
-}
 
 static void set_ready(void *data)
 {
@@ -59,8 +46,8 @@ static void change_director(void *data, const struct etcd_kv *kv)
 {
 	struct leader *leader = ((struct leader_key *)data)->leader;
 	struct rollout_director director, *at = leader->directors, *end;
-	char folder[LEADER_KEY_MAX];
-	const char *name = kv->key + strlen(leader_key(leader, folder, "directors/"));
+	char folder[ROLLOUT_KEY_MAX];
+	const char *name = kv->key + strlen(rollout_key(leader->prefix, folder, "directors/"));
 
 	rollout_parse_director(name, kv->value, &director);
 	for (end = at + leader->director_count; at < end && strcmp(at->name, director.name) != 0; at++)
@@ -93,12 +80,12 @@ static const struct {
 bool leader_watch(struct leader *leader, unsigned index)
 {
 	struct leader_key *key = &leader->keys[index];
-	char path[LEADER_KEY_MAX];
+	char path[ROLLOUT_KEY_MAX];
 
 	if (key->mirror)
 		return true;
 	*key = (struct leader_key){.leader = leader};
-	key->mirror = etcd_mirror_open(leader->etcd, leader_key(leader, path, "%s", kinds[index].key),
+	key->mirror = etcd_mirror_open(leader->etcd, rollout_key(leader->prefix, path, "%s", kinds[index].key),
 		kinds[index].is_prefix, kinds[index].max, &kinds[index].calls, key);
 	return key->mirror;
 }

@@ -28,6 +28,18 @@ bool rollout_is_active(const struct rollout *rollout)
 	return rollout->state <= ROLLOUT_STOPPED;
 }
 
+const char *rollout_key(const char *prefix, char key[ROLLOUT_KEY_MAX], const char *format, ...)
+{
+	int used = snprintf(key, ROLLOUT_KEY_MAX, "%s/", prefix);
+	va_list args;
+
+	va_start(args, format);
+	if (used < ROLLOUT_KEY_MAX)
+		vsnprintf(key + used, ROLLOUT_KEY_MAX - (size_t)used, format, args);
+	va_end(args);
+	return key;
+}
+
 bool rollout_is_name(const char *text)
 {
 	for (const char *at = text; *at; at++)

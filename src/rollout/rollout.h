@@ -31,7 +31,7 @@ enum rollout_state {
 	ROLLOUT_ABORTED,
 };
 
-/* What the plan waits for after all directors use a table. */
+/* What a plan waits for after all directors use a table. ROLLOUT_OLDER includes ROLLOUT_DRAINED. */
 enum rollout_wait {
 	ROLLOUT_NO_WAIT,
 	ROLLOUT_DRAINED, /* the proxies that leave have no connections */
@@ -147,6 +147,11 @@ bool rollout_is_active(const struct rollout *rollout);
  * which the leader did not look does not count beyond ROLLOUT_GAP_MS: the wait is longer then, never shorter.
  */
 uint64_t rollout_clock_ms(struct rollout_clock *clock, const struct rollout *rollout, uint64_t now_ms);
+
+#define ROLLOUT_KEY_MAX 384
+/* Writes PREFIX/... and returns `key`. */
+const char *rollout_key(const char *prefix, char key[ROLLOUT_KEY_MAX], const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Returns true if the name is 1 to 64 letters, digits, dots, underscores and dashes. */
 bool rollout_is_name(const char *text);

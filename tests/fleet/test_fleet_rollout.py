@@ -86,12 +86,14 @@ def test_table_that_an_agent_refuses(agents, etcd, tmp_path):
 
 
 def test_loss_that_is_confirmed(start, tmp_path):
-    """`replaces` confirms one change only: the last step removes the backends."""
+    """`replaces` confirms one change only: the last step removes the backends. The plan also adds one, so the step before has another fingerprint."""
     agents = start(table(1, 2, 3, 4, 5))
     wanted = tmp_path / "wanted.json"
-    wanted.write_text(table(4, 5, replaces=agents[0].record()["table"]["fingerprint"]))
+    wanted.write_text(table(5, 6, replaces=agents[0].record()["table"]["fingerprint"]))
     lines = rollout_lines(agents[0], "rollout", "start", wanted, "--drained-after", "1s")
     assert "done, step 3 of 3 (wanted), used by 3 of 3" in " ".join(lines)
+    assert json.loads(agents[0].table.read_text())["tables"] == json.loads(wanted.read_text())["tables"]
+    assert "nothing to do" in rollout_lines(agents[0], "rollout", "start", wanted)[0]
 
 
 def test_secrets_do_not_go_through_etcd(start, etcd, tmp_path):

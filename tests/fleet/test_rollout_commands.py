@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 from etcd import Etcd
+from hostile_etcd import HostileEtcd, reply
 from rollouts import BACKENDS, Fleet, FAST, b64, check_done, start, wait_seconds, writes
 
 from lab.tools import wait_until
@@ -217,6 +218,21 @@ def test_role_that_may_only_read(tmp_path):
         fleet.lead("leader")
         wait_until(lambda: "may not do that in etcd" in (tmp_path / "fleet/leader.log").read_text(), "a warning of the leader")
         assert json.loads(fleet.rollout("status", "--json").stdout)["rollout"] == before
+
+
+def test_election_of_etcd_during_a_read(fleet):
+    replies = ["etcdserver: leader changed", "etcdserver: no leader"]
+
+    def pass_on(connection, request):
+        if replies:
+            return reply(connection, {"error": replies.pop(), "code": 14}, "503 Service Unavailable")
+        return reply(connection, fleet.call("/v3/kv/range", request))
+
+    with HostileEtcd(kv_range=pass_on) as voting:
+        fleet.conf.write_text(fleet.conf.read_text().replace(fleet.etcd.endpoints[0], voting.url))
+        assert "leader changed" in run("fleet", "--config", fleet.conf, code=FAILED).stderr and not replies
+        replies.append("etcdserver: leader changed")
+        assert "3 directors" in run("fleet", "--config", fleet.conf).stdout
 
 
 def test_etcd_that_does_not_reply(fleet):

@@ -3,7 +3,9 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "cli/alloc.h"
 #include "cli/cli.h"
 #include "cli/diff/diff_print.h"
 #include "common/cpus.h"
@@ -176,6 +178,24 @@ bool plan_find(struct plan_input *input, struct plan_tables *tables, struct plan
 	compare(input);
 	return table_set_digest(&input->current) == table_set_digest(&input->wanted.set) ||
 	       (fits(input) && plan_search(input, tables, plan));
+}
+
+char *plan_step_text(const struct plan_input *input, const struct plan *plan, uint32_t index, const char *text)
+{
+	uint64_t before = index ? table_set_fingerprint(&plan->steps[index - 1].set) : 0;
+	struct json_edit edit = {.text = strdup(text), .size = strlen(text)};
+	bool is_last = index + 1 == plan->count, made = edit.text;
+	char value[TEXT_HEX64 + 2], hex[TEXT_HEX64];
+
+	snprintf(value, sizeof(value), "\"%s\"", text_hex64(before, hex));
+	if (made && !is_last)
+		made = json_edit_drop(&edit, "replaces");
+	else if (made && index && input->wanted.set.replaces == table_set_fingerprint(&input->current) &&
+		 input->wanted.set.replaces != before)
+		made = json_edit_set(&edit, "", "replaces", value);
+	if (!made)
+		alloc_failed();
+	return edit.text;
 }
 
 static int make(struct plan_input *input, const struct command_args *args, double limit)

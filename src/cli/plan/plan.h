@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "cli/diff/sequence.h"
+#include "rollout/rollout.h"
 #include "table/file/json/json_edit.h"
 #include "table/file/table_document.h"
 
@@ -14,7 +15,7 @@
 #define PLAN_FEW_STEPS 3 /* plans with more drain the proxies that are down first */
 
 enum plan_kind {
-	PLAN_WANTED, /* the file WANTED, byte for byte */
+	PLAN_WANTED, /* the file WANTED, byte for byte; but see plan_step_text() */
 	/* First hops are those of CURRENT. New proxies are draining, and the later hops have the first hops
 	 * of WANTED. */
 	PLAN_ANNOUNCE,
@@ -32,13 +33,6 @@ enum plan_kind {
 	PLAN_KINDS,
 };
 
-/* After all directors use a table, the operator waits for this. Each wait includes those before it. */
-enum plan_wait {
-	PLAN_NO_WAIT,
-	PLAN_DRAINED, /* the proxies that leave have no connections */
-	PLAN_OLDER, /* the connections that began before this table have ended */
-};
-
 /* What two tables and the changes between them have in common. */
 struct plan_input {
 	const char *current_path, *wanted_path;
@@ -53,11 +47,11 @@ struct plan_step {
 	struct json_edit text; /* owned */
 	struct table_set set; /* with rows; owned */
 	uint32_t broken, skew; /* rows */
-	enum plan_wait wait; /* before the next step */
+	enum rollout_wait wait; /* before the next step */
 };
 
 struct plan {
-	enum plan_wait first_wait; /* before step 0 */
+	enum rollout_wait first_wait; /* before step 0 */
 	uint32_t count;
 	struct plan_step steps[PLAN_MAX_STEPS]; /* borrowed from the search */
 	uint32_t broken, skew; /* sum of the steps, and the most of a step; rows */
@@ -105,6 +99,12 @@ void plan_input_free(struct plan_input *input);
 bool plan_is_allowed(const struct plan_input *input, const struct plan *plan, double limit);
 int plan_refuse(const struct plan_input *input, const struct plan *plan, double limit);
 
+/*
+ * Returns the text of a step as it is published, malloc'd. `replaces` of WANTED confirms what the plan loses as a
+ * whole, but glb-fleet and glb-healthcheck see one step only. So only the last step has it, naming the step before.
+ */
+char *plan_step_text(const struct plan_input *input, const struct plan *plan, uint32_t index, const char *text);
+
 /* "announce", "switch", "wanted" */
 const char *plan_kind_name(enum plan_kind kind);
 
@@ -115,5 +115,6 @@ json_t *plan_helps(const struct plan_input *input, const struct plan *plan);
 void plan_print(const struct plan_input *input, const struct plan *plan, const char *dir);
 json_t *plan_describe(const struct plan_input *input, const struct plan *plan, const char *dir);
 
-/* Writes the tables 1.json, 2.json ... into a new or empty folder, all or none. Returns the exit code. */
+/* Writes CURRENT as 0.json if it is JSON, and the tables 1.json, 2.json ... into a new or empty folder, all or none.
+ * Returns the exit code. */
 int plan_write(const struct plan_input *input, const struct plan *plan, const char *dir);

@@ -130,14 +130,14 @@ static json_t *describe_leaving(const struct table_diff *pair, bool is_current)
 
 /* Returns the waits in a row, as an array of objects. digest: of the table that the directors must use; NULL: of
  * CURRENT. */
-static json_t *describe_waits(const struct plan_input *input, const char *digest, enum plan_wait wait)
+static json_t *describe_waits(const struct plan_input *input, const char *digest, enum rollout_wait wait)
 {
 	json_t *waits = json_array();
 	char label[16];
 
 	if (digest)
 		json_array_append_new(waits, json_pack("{s:s, s:s}", "for", "directors", "digest", digest));
-	for (uint32_t i = 0; i < input->at_once.count && wait >= PLAN_DRAINED; i++) {
+	for (uint32_t i = 0; i < input->at_once.count && wait >= ROLLOUT_DRAINED; i++) {
 		const struct table_diff *pair = &input->at_once.tables[i];
 		json_t *proxies = describe_leaving(pair, !digest);
 
@@ -146,7 +146,7 @@ static json_t *describe_waits(const struct plan_input *input, const char *digest
 							     table_diff_label(pair, label), "proxies", proxies));
 		json_decref(proxies);
 	}
-	if (wait == PLAN_OLDER)
+	if (wait == ROLLOUT_OLDER)
 		json_array_append_new(waits, json_pack("{s:s}", "for", "connections"));
 	return waits;
 }
@@ -168,7 +168,7 @@ static json_t *describe_step(const struct plan_input *input, const struct plan *
 		kinds[step->kind]);
 	json_object_update_new(json, describe_counts(step->broken, step->skew, input->at_once.rows));
 	json_object_set_new(
-		json, "waits", describe_waits(input, digest, index + 1 == plan->count ? PLAN_NO_WAIT : step->wait));
+		json, "waits", describe_waits(input, digest, index + 1 == plan->count ? ROLLOUT_NO_WAIT : step->wait));
 	return json;
 }
 
@@ -248,7 +248,7 @@ static void print_step(const struct plan_input *input, const struct plan *plan, 
 	command_print(3, "   %s", meanings[step->kind]);
 	if (step->broken || step->skew)
 		print_counts("   Losses", step->broken, step->skew, input->at_once.rows);
-	print_waits(describe_waits(input, digest, last ? PLAN_NO_WAIT : step->wait), false);
+	print_waits(describe_waits(input, digest, last ? ROLLOUT_NO_WAIT : step->wait), false);
 }
 
 void plan_print(const struct plan_input *input, const struct plan *plan, const char *dir)
@@ -263,7 +263,7 @@ void plan_print(const struct plan_input *input, const struct plan *plan, const c
 	json_decref(unsafe);
 	json_array_foreach(helps, i, reason) command_print(2, "helps: %s", json_string_value(reason));
 	json_decref(helps);
-	if (plan->first_wait != PLAN_NO_WAIT) {
+	if (plan->first_wait != ROLLOUT_NO_WAIT) {
 		puts("\n0. Leave CURRENT in use.");
 		print_waits(describe_waits(input, NULL, plan->first_wait), true);
 	}

@@ -85,11 +85,11 @@ static void wait_drained(const struct plan_input *input, struct sequence *sequen
 	}
 }
 
-static void wait_for(const struct plan_input *input, struct sequence *sequence, enum plan_wait wait)
+static void wait_for(const struct plan_input *input, struct sequence *sequence, enum rollout_wait wait)
 {
-	if (wait == PLAN_OLDER)
+	if (wait == ROLLOUT_OLDER)
 		sequence_older_ended(sequence);
-	else if (wait == PLAN_DRAINED)
+	else if (wait == ROLLOUT_DRAINED)
 		wait_drained(input, sequence, sequence->set == &input->current);
 }
 
@@ -122,45 +122,46 @@ static void check(const struct plan_input *input, struct plan *plan)
 /* A table of a plan to try, and what to wait for after it. */
 struct candidate_step {
 	enum plan_kind kind;
-	enum plan_wait wait;
+	enum rollout_wait wait;
 };
 
 /* A plan to try. */
 struct candidate {
-	enum plan_wait first_wait;
+	enum rollout_wait first_wait;
 	bool without_past; /* the steps leave out the previous states of CURRENT */
 	struct candidate_step steps[PLAN_MAX_STEPS]; /* the last one is WANTED */
 };
 
 /* From those that take the operator the least time. */
 static const struct candidate candidates[] = {
-	{.first_wait = PLAN_NO_WAIT},
+	{.first_wait = ROLLOUT_NO_WAIT},
 	{.steps = {{.kind = PLAN_ANNOUNCE}}},
-	{.first_wait = PLAN_DRAINED},
-	{.steps = {{PLAN_SWITCH, PLAN_DRAINED}}},
-	{.first_wait = PLAN_DRAINED, .steps = {{.kind = PLAN_ANNOUNCE}}},
+	{.first_wait = ROLLOUT_DRAINED},
+	{.steps = {{PLAN_SWITCH, ROLLOUT_DRAINED}}},
+	{.first_wait = ROLLOUT_DRAINED, .steps = {{.kind = PLAN_ANNOUNCE}}},
 	{.steps = {{.kind = PLAN_ANNOUNCE}, {.kind = PLAN_SWITCH}}},
-	{.steps = {{.kind = PLAN_ANNOUNCE}, {PLAN_SWITCH, PLAN_DRAINED}}},
-	{.steps = {{.kind = PLAN_ANNOUNCE}, {PLAN_SWITCH, PLAN_OLDER}}},
-	{.first_wait = PLAN_OLDER},
-	{PLAN_OLDER, true, {{.kind = PLAN_ANNOUNCE}}},
-	{PLAN_OLDER, true, {{.kind = PLAN_ANNOUNCE}, {PLAN_SWITCH, PLAN_DRAINED}}},
-	{PLAN_OLDER, true, {{.kind = PLAN_ANNOUNCE}, {PLAN_SWITCH, PLAN_OLDER}}},
-	{PLAN_OLDER, true, {{.kind = PLAN_ANNOUNCE_DRAINED}, {PLAN_SWITCH_DRAINED, PLAN_OLDER}}},
-	{PLAN_OLDER, true,
-		{{.kind = PLAN_ANNOUNCE_DRAINED}, {PLAN_SWITCH_DRAINED, PLAN_OLDER}, {.kind = PLAN_ANNOUNCE_UNDRAIN}}},
-	{PLAN_OLDER, true,
-		{{.kind = PLAN_ANNOUNCE_DRAINED}, {PLAN_SWITCH_DRAINED, PLAN_OLDER}, {.kind = PLAN_ANNOUNCE_UNDRAIN},
-			{PLAN_UNDRAIN, PLAN_OLDER}}},
-	{PLAN_OLDER, true,
-		{{.kind = PLAN_ANNOUNCE_DRAIN}, {PLAN_DRAIN, PLAN_OLDER}, {.kind = PLAN_ANNOUNCE_DRAINED},
-			{PLAN_SWITCH_DRAINED, PLAN_OLDER}, {.kind = PLAN_ANNOUNCE_UNDRAIN}, {PLAN_UNDRAIN, PLAN_OLDER}}},
+	{.steps = {{.kind = PLAN_ANNOUNCE}, {PLAN_SWITCH, ROLLOUT_DRAINED}}},
+	{.steps = {{.kind = PLAN_ANNOUNCE}, {PLAN_SWITCH, ROLLOUT_OLDER}}},
+	{.first_wait = ROLLOUT_OLDER},
+	{ROLLOUT_OLDER, true, {{.kind = PLAN_ANNOUNCE}}},
+	{ROLLOUT_OLDER, true, {{.kind = PLAN_ANNOUNCE}, {PLAN_SWITCH, ROLLOUT_DRAINED}}},
+	{ROLLOUT_OLDER, true, {{.kind = PLAN_ANNOUNCE}, {PLAN_SWITCH, ROLLOUT_OLDER}}},
+	{ROLLOUT_OLDER, true, {{.kind = PLAN_ANNOUNCE_DRAINED}, {PLAN_SWITCH_DRAINED, ROLLOUT_OLDER}}},
+	{ROLLOUT_OLDER, true,
+		{{.kind = PLAN_ANNOUNCE_DRAINED}, {PLAN_SWITCH_DRAINED, ROLLOUT_OLDER}, {.kind = PLAN_ANNOUNCE_UNDRAIN}}},
+	{ROLLOUT_OLDER, true,
+		{{.kind = PLAN_ANNOUNCE_DRAINED}, {PLAN_SWITCH_DRAINED, ROLLOUT_OLDER}, {.kind = PLAN_ANNOUNCE_UNDRAIN},
+			{PLAN_UNDRAIN, ROLLOUT_OLDER}}},
+	{ROLLOUT_OLDER, true,
+		{{.kind = PLAN_ANNOUNCE_DRAIN}, {PLAN_DRAIN, ROLLOUT_OLDER}, {.kind = PLAN_ANNOUNCE_DRAINED},
+			{PLAN_SWITCH_DRAINED, ROLLOUT_OLDER}, {.kind = PLAN_ANNOUNCE_UNDRAIN},
+			{PLAN_UNDRAIN, ROLLOUT_OLDER}}},
 };
 
 /* Returns true if the candidate adds nothing to those before it. */
 static bool is_idle(const struct plan_input *input, const struct candidate *candidate)
 {
-	if (candidate->first_wait == PLAN_DRAINED)
+	if (candidate->first_wait == ROLLOUT_DRAINED)
 		return !any_drains(input);
 	return candidate->steps[0].kind > PLAN_SWITCH && !plan_any_down(input);
 }

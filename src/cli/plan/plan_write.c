@@ -4,6 +4,7 @@
 #include <glob.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,21 +38,26 @@ static void remove_folder(const char *dir, uint32_t steps)
 {
 	char path[PATH_MAX + 16];
 
-	for (uint32_t i = 0; i < steps; i++) {
-		snprintf(path, sizeof(path), "%s/%u.json", dir, (unsigned)i + 1);
+	for (uint32_t i = 0; i <= steps; i++) {
+		snprintf(path, sizeof(path), "%s/%u.json", dir, (unsigned)i);
 		unlink(path);
 	}
 	rmdir(dir);
 }
 
-static bool write_step(const struct plan_input *input, const struct plan_step *step, const char *dir, uint32_t number)
+/* Step 0 is CURRENT. */
+static bool write_step(const struct plan_input *input, const struct plan *plan, const char *dir, uint32_t number)
 {
-	char path[PATH_MAX + 16];
+	char path[PATH_MAX + 16], *text = input->current_text.text;
 	struct faults faults = {.file = path};
 	bool written;
 
+	if (number)
+		text = plan_step_text(input, plan, number - 1, plan->steps[number - 1].text.text);
 	snprintf(path, sizeof(path), "%s/%u.json", dir, (unsigned)number);
-	written = file_replace(path, input->wanted_path, step->text.text, step->text.size, &faults) == 0;
+	written = !text || file_replace(path, input->wanted_path, text, strlen(text), &faults) == 0;
+	if (number)
+		free(text);
 	cli_print_faults(&faults, FAULTS_ALL);
 	return written;
 }
@@ -103,8 +109,8 @@ int plan_write(const struct plan_input *input, const struct plan *plan, const ch
 		return command_error("%s: cannot be created: %s", temporary, strerror(errno));
 	if (there)
 		written = chmod(temporary, info.st_mode & 07777) == 0;
-	for (uint32_t i = 0; i < plan->count && written; i++)
-		written = write_step(input, &plan->steps[i], temporary, i + 1);
+	for (uint32_t i = 0; i <= plan->count && written; i++)
+		written = write_step(input, plan, temporary, i);
 	if (written && rename(temporary, dir) == 0)
 		return COMMAND_OK;
 	if (written)

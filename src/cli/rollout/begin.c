@@ -16,9 +16,6 @@
 #include "table/file/json/table_json.h"
 #include "table/rows/table_build.h"
 
-static const enum rollout_wait waits[] = {
-	[PLAN_NO_WAIT] = ROLLOUT_NO_WAIT, [PLAN_DRAINED] = ROLLOUT_DRAINED, [PLAN_OLDER] = ROLLOUT_OLDER};
-
 /* Returns the text with the secrets of this host in place of their names. NULL: after an error. */
 static char *expand(const struct session *session, const char *path, const char *text)
 {
@@ -67,15 +64,15 @@ static bool read_current(struct plan_input *input, char *text)
 }
 
 static void set_step(struct rollout *rollout, const struct table_set *set, const char *kind, uint32_t broken,
-	enum plan_wait wait, uint32_t wait_s)
+	enum rollout_wait wait, uint32_t wait_s)
 {
 	struct rollout_step *step = &rollout->steps[rollout->count++];
 
 	text_hex64(table_set_fingerprint(set), step->fingerprint);
 	snprintf(step->kind, sizeof(step->kind), "%s", kind);
 	step->broken = broken;
-	step->wait = waits[wait];
-	step->wait_s = wait == PLAN_NO_WAIT ? 0 : wait_s;
+	step->wait = wait;
+	step->wait_s = wait == ROLLOUT_NO_WAIT ? 0 : wait_s;
 }
 
 /* Fills the steps. Two tables of the same digest need no plan, but their texts may differ. */
@@ -87,10 +84,10 @@ static void set_steps(struct rollout *rollout, const struct plan_input *input, c
 		const struct plan_step *step = &plan->steps[i];
 
 		set_step(rollout, &step->set, plan_kind_name(step->kind), step->broken,
-			i + 1 == plan->count ? PLAN_NO_WAIT : step->wait, terms->wait_s);
+			i + 1 == plan->count ? ROLLOUT_NO_WAIT : step->wait, terms->wait_s);
 	}
 	if (plan->count == 0)
-		set_step(rollout, &input->wanted.set, plan_kind_name(PLAN_WANTED), 0, PLAN_NO_WAIT, 0);
+		set_step(rollout, &input->wanted.set, plan_kind_name(PLAN_WANTED), 0, ROLLOUT_NO_WAIT, 0);
 }
 
 /* Says what the roll-out waits for after the step; "": nothing. */
@@ -150,29 +147,37 @@ static int check_directors(struct session *session, const struct rollout *rollou
 		reason);
 }
 
-/* Step 0 and the last one are the texts that were read, byte for byte. The others have no `replaces`: it confirms the
- * losses of one change only, which is the last one. */
-static void add_texts(const struct session *session, const struct rollout *rollout, const struct plan *plan,
-	const char *wanted, json_t *operations, size_t *size)
+/* Step 0 and the last one are the texts that were read; see plan_step_text(). */
+static char *make_text(const struct session *session, const struct plan_input *input, const struct plan *plan,
+	const char *wanted, uint32_t number)
 {
-	char key[SESSION_KEY_MAX];
+	struct json_edit step;
+
+	if (number == 0 || plan->count == 0)
+		return strdup(number ? wanted : session->table);
+	if (number == plan->count)
+		return plan_step_text(input, plan, number - 1, wanted);
+	step.text = plan_step_text(input, plan, number - 1, plan->steps[number - 1].text.text);
+	step.size = strlen(step.text);
+	if (!hide_keys(&step, wanted))
+		alloc_failed();
+	return step.text;
+}
+
+static void add_texts(const struct session *session, const struct rollout *rollout, const struct plan_input *input,
+	const struct plan *plan, const char *wanted, json_t *operations, size_t *size)
+{
+	char key[ROLLOUT_KEY_MAX];
 
 	for (uint32_t i = 0; i < rollout->count; i++) {
-		struct json_edit step = {0};
+		char *text = make_text(session, input, plan, wanted, i);
 
-		if (i > 0 && i + 1 < rollout->count) {
-			step = (struct json_edit){strdup(plan->steps[i - 1].text.text), plan->steps[i - 1].text.size};
-			if (!step.text || !hide_keys(&step, wanted) || !json_edit_drop(&step, "replaces"))
-				alloc_failed();
-		}
-		session_key(session, key, "rollouts/%s/%" PRIu32, rollout->id, i);
-		json_array_append_new(operations, etcd_put(key,
-							  step.text ? step.text
-							  : i == 0  ? session->table
-								    : wanted,
-							  0));
-		*size += strlen(step.text ? step.text : i == 0 ? session->table : wanted);
-		free(step.text);
+		if (!text)
+			alloc_failed();
+		rollout_key(session->conf.prefix, key, "rollouts/%s/%" PRIu32, rollout->id, i);
+		json_array_append_new(operations, etcd_put(key, text, 0));
+		*size += strlen(text);
+		free(text);
 	}
 }
 
@@ -180,16 +185,17 @@ static void add_texts(const struct session *session, const struct rollout *rollo
 static void add_end(const struct session *session, const struct rollout *back, json_t *operations)
 {
 	struct rollout ended = *back;
-	char key[SESSION_KEY_MAX], *text;
+	char key[ROLLOUT_KEY_MAX], *text;
 
 	ended.state = ROLLOUT_ABORTED;
 	text = rollout_text(&ended);
 	if (text)
-		json_array_append_new(operations, etcd_put(session_key(session, key, "history/%s", back->id), text, 0));
+		json_array_append_new(
+			operations, etcd_put(rollout_key(session->conf.prefix, key, "history/%s", back->id), text, 0));
 	free(text);
 	for (uint32_t i = 0; i < back->count; i++)
-		json_array_append_new(
-			operations, etcd_delete(session_key(session, key, "rollouts/%s/%" PRIu32, back->id, i)));
+		json_array_append_new(operations,
+			etcd_delete(rollout_key(session->conf.prefix, key, "rollouts/%s/%" PRIu32, back->id, i)));
 }
 
 static void name_rollout(struct rollout *rollout)
@@ -230,7 +236,7 @@ static int write_plan(struct session *session, const struct plan_input *input, c
 	} else if (rollout_leave_out(&rollout, terms->without) &&
 		   rollout_see(&rollout, session->directors, session->director_count) &&
 		   (back || check_directors(session, &rollout) == COMMAND_OK)) {
-		add_texts(session, &rollout, plan, wanted, operations, &size);
+		add_texts(session, &rollout, input, plan, wanted, operations, &size);
 		if (back)
 			add_end(session, back, operations);
 		code = session_write(session, &rollout, json_incref(operations), size) ? COMMAND_OK : COMMAND_FAILED;
@@ -240,11 +246,25 @@ static int write_plan(struct session *session, const struct plan_input *input, c
 	return code;
 }
 
+/* Returns true if both are the same table but for `replaces`, which is about the way to a table. */
+static bool is_same(const char *a, const char *b)
+{
+	json_t *first = json_loads(a, JSON_REJECT_DUPLICATES, NULL), *other = json_loads(b, JSON_REJECT_DUPLICATES, NULL);
+	bool same;
+
+	json_object_del(first, "replaces");
+	json_object_del(other, "replaces");
+	same = first && json_equal(first, other);
+	json_decref(first);
+	json_decref(other);
+	return same;
+}
+
 int rollout_begin(struct session *session, const char *path, const char *text, const struct rollout *back,
 	const struct rollout_terms *terms)
 {
-	char key[SESSION_KEY_MAX];
-	struct plan_input input = {.current_path = session_key(session, key, "table"), .wanted_path = path};
+	char key[ROLLOUT_KEY_MAX];
+	struct plan_input input = {.current_path = rollout_key(session->conf.prefix, key, "table"), .wanted_path = path};
 	struct plan_tables tables = {0};
 	struct plan plan;
 	char *expanded;
@@ -254,7 +274,8 @@ int rollout_begin(struct session *session, const char *path, const char *text, c
 		return command_error(
 			"%s: etcd has no table yet: put the one that the directors use now, once, with `etcdctl put %s < TABLE.json`",
 			session->path, key);
-	if (strcmp(session->table, text) == 0) {
+	/* A plan may have changed `replaces` of the last step. */
+	if (strcmp(session->table, text) == 0 || (strstr(text, "\"replaces\"") && is_same(session->table, text))) {
 		printf("nothing to do: the table in etcd is %s already\n", path);
 		return COMMAND_OK;
 	}

@@ -134,7 +134,7 @@ static int pause_it(struct session *session)
 static bool put_back(struct session *session, json_t *operations)
 {
 	struct rollout *rollout = &session->rollout;
-	char key[SESSION_KEY_MAX], *text;
+	char key[ROLLOUT_KEY_MAX], *text;
 	uint64_t revision;
 
 	for (size_t i = 0; i < session->director_count; i++) {
@@ -148,10 +148,11 @@ static bool put_back(struct session *session, json_t *operations)
 			director->name);
 		return false;
 	}
-	text = session_text(
-		session, session_key(session, key, "rollouts/%s/%u", rollout->id, (unsigned)rollout->step), &revision);
+	text = session_text(session,
+		rollout_key(session->conf.prefix, key, "rollouts/%s/%u", rollout->id, (unsigned)rollout->step),
+		&revision);
 	if (text && revision == rollout->plan_revision) {
-		json_array_append_new(operations, etcd_put(session_key(session, key, "table"), text, 0));
+		json_array_append_new(operations, etcd_put(rollout_key(session->conf.prefix, key, "table"), text, 0));
 		rollout->table_revision = 0;
 		command_note("the table in etcd is not that of step %u, which is put back", (unsigned)rollout->step);
 	} else if (text) {
@@ -201,11 +202,12 @@ static bool is_refused(const struct session *session)
 static bool take_step_back(struct session *session)
 {
 	const struct rollout *rollout = &session->rollout;
-	char key[SESSION_KEY_MAX], *text;
+	char key[ROLLOUT_KEY_MAX], *text;
 	uint64_t revision;
 
 	text = session_text(session,
-		session_key(session, key, "rollouts/%s/%u", rollout->id, (unsigned)rollout->step - 1), &revision);
+		rollout_key(session->conf.prefix, key, "rollouts/%s/%u", rollout->id, (unsigned)rollout->step - 1),
+		&revision);
 	if (!text)
 		return false;
 	free(session->table);
@@ -224,19 +226,19 @@ static int stay(struct session *session)
 {
 	struct rollout *rollout = &session->rollout;
 	json_t *operations = json_array();
-	char key[SESSION_KEY_MAX], *text;
+	char key[ROLLOUT_KEY_MAX], *text;
 
 	rollout->state = ROLLOUT_ABORTED;
 	rollout_sign(rollout);
 	snprintf(rollout->reason, sizeof(rollout->reason), "%s aborted it; the table %s", rollout->by,
 		session->puts_table ? "before is put back" : "stays");
 	text = rollout_text(rollout);
-	json_array_append_new(
-		operations, etcd_put(session_key(session, key, "history/%s", rollout->id), text ? text : "", 0));
+	json_array_append_new(operations,
+		etcd_put(rollout_key(session->conf.prefix, key, "history/%s", rollout->id), text ? text : "", 0));
 	free(text);
 	for (unsigned i = 0; i < rollout->count; i++)
-		json_array_append_new(
-			operations, etcd_delete(session_key(session, key, "rollouts/%s/%u", rollout->id, i)));
+		json_array_append_new(operations,
+			etcd_delete(rollout_key(session->conf.prefix, key, "rollouts/%s/%u", rollout->id, i)));
 	if (!session_write(session, rollout, operations, 0))
 		return COMMAND_FAILED;
 	printf("roll-out %s is aborted; the table in etcd %s\n", rollout->id,
@@ -247,7 +249,7 @@ static int stay(struct session *session)
 static int abort_it(struct session *session, const struct command_args *args, const struct rollout_terms *terms)
 {
 	struct rollout *rollout = &session->rollout;
-	char key[SESSION_KEY_MAX], *text;
+	char key[ROLLOUT_KEY_MAX], *text;
 	uint64_t revision;
 	int code;
 
@@ -266,7 +268,7 @@ static int abort_it(struct session *session, const struct command_args *args, co
 		return COMMAND_FAILED;
 	if (is_refused(session) && !take_step_back(session))
 		return COMMAND_FAILED;
-	text = session_text(session, session_key(session, key, "rollouts/%s/0", rollout->id), &revision);
+	text = session_text(session, rollout_key(session->conf.prefix, key, "rollouts/%s/0", rollout->id), &revision);
 	if (!text)
 		return COMMAND_FAILED;
 	if (revision != rollout->plan_revision)

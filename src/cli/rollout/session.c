@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/rollout/session.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/alloc.h"
 #include "cli/cli.h"
 #include "rollout/rollout_json.h"
 
-const char *session_key(const struct session *session, char key[SESSION_KEY_MAX], const char *format, ...)
-{
-	int used = snprintf(key, SESSION_KEY_MAX, "%s/", session->conf.prefix);
-	va_list args;
-
-	va_start(args, format);
-	if (used < SESSION_KEY_MAX)
-		vsnprintf(key + used, SESSION_KEY_MAX - (size_t)used, format, args);
-	va_end(args);
-	return key;
-}
+#define ELECTION_MS 1500 /* in which the members of etcd mostly elect a leader */
 
 bool session_open(struct session *session, const char *path)
 {
@@ -53,11 +43,15 @@ static bool failed(const struct session *session, const char *what, enum etcd_re
 bool session_each(struct session *session, const char *prefix, unsigned limit,
 	void (*take)(void *data, const struct etcd_kv *kv), void *data)
 {
-	json_t *body = NULL;
-	enum etcd_result result =
-		etcd_ask(session->etcd, ETCD_RANGE, etcd_range(prefix, prefix[strlen(prefix) - 1] == '/', limit), &body);
+	json_t *body = NULL, *range = etcd_range(prefix, prefix[strlen(prefix) - 1] == '/', limit);
+	enum etcd_result result = etcd_ask(session->etcd, ETCD_RANGE, json_incref(range), &body);
 	struct etcd_kv kv;
 
+	if (result == ETCD_UNREACHABLE && strstr(etcd_state(session->etcd)->error, "etcdserver: ")) {
+		usleep(1000 * ELECTION_MS); /* a member replied that it has no leader, or another one than before */
+		result = etcd_ask(session->etcd, ETCD_RANGE, json_incref(range), &body);
+	}
+	json_decref(range);
 	if (result != ETCD_DONE)
 		return failed(session, "read the roll-out", result);
 	for (size_t i = 0; etcd_range_kv(body, i, &kv); i++) {
@@ -99,8 +93,8 @@ char *session_text(struct session *session, const char *key, uint64_t *revision)
 static void take_director(void *data, const struct etcd_kv *kv)
 {
 	struct session *session = data;
-	char folder[SESSION_KEY_MAX];
-	const char *name = kv->key + strlen(session_key(session, folder, "directors/"));
+	char folder[ROLLOUT_KEY_MAX];
+	const char *name = kv->key + strlen(rollout_key(session->conf.prefix, folder, "directors/"));
 
 	session->truncated = session->director_count == ROLLOUT_MAX_DIRECTORS;
 	if (!session->truncated)
@@ -123,16 +117,16 @@ static void forget(struct session *session)
 bool session_read(struct session *session)
 {
 	struct single table = {0}, leader = {0}, rollout = {0};
-	char key[SESSION_KEY_MAX];
+	char key[ROLLOUT_KEY_MAX];
 	bool read;
 
 	forget(session);
 	session->directors = alloc_zeroed(ROLLOUT_MAX_DIRECTORS, sizeof(*session->directors));
-	read = session_each(session, session_key(session, key, "rollout"), 1, take_single, &rollout) &&
-	       session_each(session, session_key(session, key, "table"), 1, take_single, &table) &&
-	       session_each(session, session_key(session, key, "leader"), 1, take_single, &leader) &&
-	       session_each(session, session_key(session, key, "directors/"), ROLLOUT_MAX_DIRECTORS + 1, take_director,
-		       session);
+	read = session_each(session, rollout_key(session->conf.prefix, key, "rollout"), 1, take_single, &rollout) &&
+	       session_each(session, rollout_key(session->conf.prefix, key, "table"), 1, take_single, &table) &&
+	       session_each(session, rollout_key(session->conf.prefix, key, "leader"), 1, take_single, &leader) &&
+	       session_each(session, rollout_key(session->conf.prefix, key, "directors/"), ROLLOUT_MAX_DIRECTORS + 1,
+		       take_director, session);
 	session->table = table.text;
 	session->table_revision = table.revision;
 	session->leader = leader.text;
@@ -149,17 +143,17 @@ bool session_read(struct session *session)
 
 bool session_write(struct session *session, const struct rollout *document, json_t *operations, size_t size)
 {
-	char key[SESSION_KEY_MAX], *text = rollout_text(document);
+	char key[ROLLOUT_KEY_MAX], *text = rollout_text(document);
 	json_t *compares = json_array(), *body = NULL;
 	enum etcd_result result;
 	bool written;
 
 	if (!text)
 		alloc_failed();
-	session_key(session, key, "rollout");
+	rollout_key(session->conf.prefix, key, "rollout");
 	json_array_append_new(compares, etcd_compare_revision(key, session->rollout_revision));
 	json_array_append_new(operations, etcd_put(key, text, 0));
-	session_key(session, key, "table");
+	rollout_key(session->conf.prefix, key, "table");
 	json_array_append_new(compares, etcd_compare_revision(key, session->table_revision));
 	if (session->puts_table)
 		json_array_append_new(operations, etcd_put(key, session->table, 0));

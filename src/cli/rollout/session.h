@@ -7,8 +7,6 @@
 #include "fleet/fleet_conf.h"
 #include "rollout/rollout.h"
 
-#define SESSION_KEY_MAX 384
-
 struct session {
 	const char *path; /* fleet.conf; borrowed */
 	struct fleet_conf conf;
@@ -29,10 +27,6 @@ struct session {
 bool session_open(struct session *session, const char *path);
 bool session_read(struct session *session);
 void session_close(struct session *session);
-
-/* Writes PREFIX/..., and returns `key`. */
-const char *session_key(const struct session *session, char key[SESSION_KEY_MAX], const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
 
 /* Returns the text of a key; NULL: there is none, after an error. */
 char *session_text(struct session *session, const char *key, uint64_t *revision);

@@ -143,9 +143,9 @@ static void take_ended(void *data, const struct etcd_kv *kv)
 int rollout_history(struct session *session, bool json)
 {
 	json_t *list = json ? json_array() : NULL;
-	char key[SESSION_KEY_MAX];
+	char key[ROLLOUT_KEY_MAX];
 
-	if (!session_each(session, session_key(session, key, "history/"), 0, take_ended, list)) {
+	if (!session_each(session, rollout_key(session->conf.prefix, key, "history/"), 0, take_ended, list)) {
 		json_decref(list);
 		return COMMAND_FAILED;
 	}

@@ -47,7 +47,7 @@ void fleet_etcd(void *subject)
 {
 	struct fleet *fleet = subject;
 	struct session *session = &fleet->session;
-	char key[SESSION_KEY_MAX];
+	char key[ROLLOUT_KEY_MAX];
 
 	if (!fleet->etcd_read) {
 		findings_add(&unread, "", etcd_state(session->etcd)->error);
@@ -57,7 +57,7 @@ void fleet_etcd(void *subject)
 		if (!*session->directors[i].fault)
 			fleet->records[fleet->record_count++] = (struct fleet_member){
 				.name = session->directors[i].name, .record = &session->directors[i]};
-	session_key(session, key, "directors/");
+	rollout_key(session->conf.prefix, key, "directors/");
 	if (session->truncated)
 		findings_add(&too_many, key);
 	else if (!fleet->record_count)
@@ -70,11 +70,11 @@ void fleet_etcd(void *subject)
 void fleet_table(void *subject)
 {
 	const struct session *session = &((struct fleet *)subject)->session;
-	char key[SESSION_KEY_MAX], *text;
+	char key[ROLLOUT_KEY_MAX], *text;
 	struct faults faults = {0};
 	struct table_set set;
 
-	session_key(session, key, "table");
+	rollout_key(session->conf.prefix, key, "table");
 	if (!session->table) {
 		findings_add(session->table_revision ? &no_text : &no_table, key);
 		return;
@@ -160,10 +160,10 @@ void fleet_rollout(void *subject)
 	const struct rollout *rollout = &session->rollout;
 	const char *step = findings_value("%" PRIu32, rollout->step),
 		   *last = findings_value("%" PRIu32, rollout->count - 1);
-	char key[SESSION_KEY_MAX];
+	char key[ROLLOUT_KEY_MAX];
 
 	if (*session->fault)
-		findings_add(&unknown_rollout, session_key(session, key, "rollout"), session->fault);
+		findings_add(&unknown_rollout, rollout_key(session->conf.prefix, key, "rollout"), session->fault);
 	else if (!*rollout->id || !rollout_is_active(rollout))
 		findings_ok("", "none is active");
 	else if (rollout->state == ROLLOUT_STOPPED)
@@ -171,7 +171,7 @@ void fleet_rollout(void *subject)
 	else if (rollout->state == ROLLOUT_PAUSED)
 		findings_add(&paused, rollout->id, step, last, rollout->reason);
 	else if (!session->leader)
-		findings_add(&no_leader, rollout->id, session_key(session, key, "leader"));
+		findings_add(&no_leader, rollout->id, rollout_key(session->conf.prefix, key, "leader"));
 	else
 		findings_ok(rollout->id, "running, step %s of %s, advanced by %.64s", step, last, session->leader);
 }
