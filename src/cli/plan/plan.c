@@ -89,7 +89,7 @@ static bool read_wanted(struct plan_input *input)
 	return read;
 }
 
-static void compare(struct plan_input *input)
+void plan_compare(struct plan_input *input)
 {
 	table_set_diff_create(&input->at_once, &input->current, &input->wanted.set);
 	if (!guess_weights(input))
@@ -175,7 +175,7 @@ static int finish(const struct plan_input *input, const struct plan *plan, const
 bool plan_find(struct plan_input *input, struct plan_tables *tables, struct plan *plan)
 {
 	*plan = (struct plan){0};
-	compare(input);
+	plan_compare(input);
 	return table_set_digest(&input->current) == table_set_digest(&input->wanted.set) ||
 	       (fits(input) && plan_search(input, tables, plan));
 }

@@ -30,6 +30,7 @@ enum plan_kind {
 	PLAN_SWITCH_DRAINED,
 	PLAN_ANNOUNCE_UNDRAIN, /* first hops of WANTED where these proxies are draining */
 	PLAN_UNDRAIN, /* first hops of WANTED; the later hops have those before */
+	PLAN_APPROVED, /* a file of another plan */
 	PLAN_KINDS,
 };
 
@@ -85,10 +86,19 @@ struct plan_tables {
 /* Finds the shortest plan that breaks nothing, or else the one that breaks the least. The steps borrow from *tables,
  * which the caller frees. False: out of memory, or a table is not valid. */
 bool plan_search(const struct plan_input *input, struct plan_tables *tables, struct plan *plan);
+
+/* Parses the text of a step, and builds its rows. path: for messages. */
+bool plan_build_step(const char *path, struct plan_step *step);
+
+/* Chooses the shortest waits with which each of the given steps breaks the least, and counts what they break. */
+void plan_choose_waits(const struct plan_input *input, struct plan *plan);
 void plan_tables_free(struct plan_tables *tables);
 
 /* Parses WANTED, and builds its rows. */
 bool plan_parse_wanted(struct plan_input *input, const char *text, size_t size);
+
+/* Fills at_once. */
+void plan_compare(struct plan_input *input);
 
 /* Compares both tables, and searches a plan as plan_search() does. No steps: both have the same digest. The caller
  * calls plan_tables_free() in any case. */

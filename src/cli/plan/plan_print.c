@@ -21,6 +21,7 @@ static const char *const kinds[PLAN_KINDS] = {
 	[PLAN_SWITCH_DRAINED] = "switch",
 	[PLAN_ANNOUNCE_UNDRAIN] = "announce",
 	[PLAN_UNDRAIN] = "undrain",
+	[PLAN_APPROVED] = "approved",
 };
 
 static const char *const meanings[PLAN_KINDS] = {

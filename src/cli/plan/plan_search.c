@@ -8,28 +8,30 @@
 #include "table/file/json/table_json.h"
 #include "table/rows/table_build.h"
 
+bool plan_build_step(const char *path, struct plan_step *step)
+{
+	struct faults faults = {.file = path};
+	bool parsed = table_json_parse(step->text.text, step->text.size, &step->set, &faults) == 0;
+
+	cli_print_faults(&faults, FAULTS_ERRORS);
+	if (parsed && table_build(&step->set, cpus_usable())) {
+		command_error("%s: the rows of a step cannot be built: out of memory", path);
+		return false;
+	}
+	return parsed;
+}
+
 /* Makes the table of a step from its text, so that what is checked is what is written. */
 static bool make_step(const struct plan_input *input, enum plan_kind kind, bool with_past, struct plan_step *step)
 {
-	struct faults faults = {.file = input->wanted_path};
-	int error;
-
 	*step = (struct plan_step){.kind = kind};
 	if (!plan_text(input, kind, with_past, &step->text)) {
 		command_error("out of memory");
 		return false;
 	}
-	error = table_json_parse(step->text.text, step->text.size, &step->set, &faults);
-	if (error) {
-		cli_print_faults(&faults, FAULTS_ERRORS);
-		command_error("%s: a table between CURRENT and WANTED would not be valid", input->wanted_path);
-		return false;
-	}
-	faults_clear(&faults);
-	if (table_build(&step->set, cpus_usable()) == 0)
+	if (plan_build_step(input->wanted_path, step))
 		return true;
-	command_error("%s: the rows of a table between CURRENT and WANTED cannot be built: out of memory",
-		input->wanted_path);
+	command_error("%s: a table between CURRENT and WANTED would not be valid", input->wanted_path);
 	return false;
 }
 
@@ -69,6 +71,15 @@ bool plan_any_down(const struct plan_input *input)
 	return false;
 }
 
+/* Returns true if the backend of the table gets no new connections, so that it can be waited for. */
+static bool is_idle_backend(const struct table *table, const struct netaddr *addr)
+{
+	uint32_t index = table_find_backend(table, NULL, addr);
+
+	return index == table->backend_count || table->backends[index].state > TABLE_ACTIVE ||
+	       !table->backends[index].healthy;
+}
+
 /* The connections of the proxies that leave end, in the newest table of the sequence. is_current: that is CURRENT. */
 static void wait_drained(const struct plan_input *input, struct sequence *sequence, bool is_current)
 {
@@ -79,7 +90,9 @@ static void wait_drained(const struct plan_input *input, struct sequence *sequen
 		for (uint32_t i = 0; pair->before && pair->after && i < pair->backend_count; i++) {
 			const struct table_diff_backend *backend = &pair->backends[i];
 
-			if (is_current ? plan_drains(backend) : plan_leaves(backend))
+			if (is_current ? plan_drains(backend)
+				       : plan_leaves(backend) &&
+						 is_idle_backend(&sequence->set->tables[index], &backend->addr))
 				sequence_drained(sequence, index, &backend->addr);
 		}
 	}
@@ -117,6 +130,27 @@ static void check(const struct plan_input *input, struct plan *plan)
 	}
 	plan->broken = broken < input->at_once.rows ? (uint32_t)broken : input->at_once.rows;
 	sequence_free(&sequence);
+}
+
+void plan_choose_waits(const struct plan_input *input, struct plan *plan)
+{
+	uint32_t count = plan->count;
+
+	for (uint32_t i = 0; i < count; i++) {
+		enum rollout_wait *wait = i ? &plan->steps[i - 1].wait : &plan->first_wait, best = ROLLOUT_NO_WAIT;
+		uint32_t least = UINT32_MAX;
+
+		plan->count = i + 1;
+		for (*wait = ROLLOUT_NO_WAIT; *wait <= ROLLOUT_OLDER && least; ++*wait) {
+			check(input, plan);
+			if (plan->steps[i].broken >= least)
+				continue;
+			least = plan->steps[i].broken;
+			best = *wait;
+		}
+		*wait = best;
+	}
+	check(input, plan);
 }
 
 /* A table of a plan to try, and what to wait for after it. */

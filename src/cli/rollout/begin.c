@@ -149,10 +149,12 @@ static int check_directors(struct session *session, const struct rollout *rollou
 
 /* Step 0 and the last one are the texts that were read; see plan_step_text(). */
 static char *make_text(const struct session *session, const struct plan_input *input, const struct plan *plan,
-	const char *wanted, uint32_t number)
+	const struct approved *approved, const char *wanted, uint32_t number)
 {
 	struct json_edit step;
 
+	if (number && approved)
+		return strdup(approved->texts[number]);
 	if (number == 0 || plan->count == 0)
 		return strdup(number ? wanted : session->table);
 	if (number == plan->count)
@@ -165,12 +167,12 @@ static char *make_text(const struct session *session, const struct plan_input *i
 }
 
 static void add_texts(const struct session *session, const struct rollout *rollout, const struct plan_input *input,
-	const struct plan *plan, const char *wanted, json_t *operations, size_t *size)
+	const struct plan *plan, const struct approved *approved, const char *wanted, json_t *operations, size_t *size)
 {
 	char key[ROLLOUT_KEY_MAX];
 
 	for (uint32_t i = 0; i < rollout->count; i++) {
-		char *text = make_text(session, input, plan, wanted, i);
+		char *text = make_text(session, input, plan, approved, wanted, i);
 
 		if (!text)
 			alloc_failed();
@@ -214,6 +216,17 @@ static void name_rollout(struct rollout *rollout)
 	rollout_sign(rollout);
 }
 
+static int refuse_approved(const struct plan_input *input, const struct plan *plan, const struct rollout_terms *terms)
+{
+	char broken[16], skew[16];
+
+	command_error(
+		"%s: refused: its steps break %s of the rows, and a director that is one step behind loses new connections of %s; %.2f%% are allowed: compute the plan again, or accept the losses with --max-broken",
+		terms->approved->dir, diff_percent_text(plan->broken, input->at_once.rows, broken),
+		diff_percent_text(plan->skew, input->at_once.rows, skew), terms->max_broken);
+	return CLI_BROKEN;
+}
+
 static int write_plan(struct session *session, const struct plan_input *input, const struct plan *plan,
 	const char *wanted, const struct rollout *back, const struct rollout_terms *terms)
 {
@@ -230,13 +243,15 @@ static int write_plan(struct session *session, const struct plan_input *input, c
 	if (back)
 		snprintf(rollout.takes_back, sizeof(rollout.takes_back), "%s", back->id);
 	print_plan(&rollout, input, plan);
-	if (!plan_is_allowed(input, plan, terms->max_broken)) {
+	if (!plan_is_allowed(input, plan, terms->max_broken) && terms->approved) {
+		code = refuse_approved(input, plan, terms);
+	} else if (!plan_is_allowed(input, plan, terms->max_broken)) {
 		plan_print(input, plan, NULL);
 		code = plan_refuse(input, plan, terms->max_broken);
 	} else if (rollout_leave_out(&rollout, terms->without) &&
 		   rollout_see(&rollout, session->directors, session->director_count) &&
 		   (back || check_directors(session, &rollout) == COMMAND_OK)) {
-		add_texts(session, &rollout, input, plan, wanted, operations, &size);
+		add_texts(session, &rollout, input, plan, terms->approved, wanted, operations, &size);
 		if (back)
 			add_end(session, back, operations);
 		code = session_write(session, &rollout, json_incref(operations), size) ? COMMAND_OK : COMMAND_FAILED;
@@ -260,6 +275,38 @@ static bool is_same(const char *a, const char *b)
 	return same;
 }
 
+/* Makes a plan of steps that are given. False: after an error, such as a step that is no table. */
+static bool follow_approved(const struct session *session, struct plan_input *input, const struct approved *approved,
+	struct plan_tables *tables, struct plan *plan)
+{
+	char path[PATH_MAX];
+
+	*plan = (struct plan){0};
+	plan_compare(input);
+	for (uint32_t i = 1; i < approved->count; i++) {
+		struct plan_step *step = &tables->steps[i - 1][0];
+
+		snprintf(path, sizeof(path), "%s/%u.json", approved->dir, (unsigned)i);
+		step->kind = i + 1 == approved->count ? PLAN_WANTED : PLAN_APPROVED;
+		step->text.text = expand(session, path, approved->texts[i]);
+		if (!step->text.text)
+			return false;
+		step->text.size = strlen(step->text.text);
+		if (!plan_build_step(path, step))
+			return false;
+		plan->steps[plan->count++] = *step;
+	}
+	plan_choose_waits(input, plan);
+	return true;
+}
+
+static bool make_plan(const struct session *session, struct plan_input *input, const struct rollout_terms *terms,
+	struct plan_tables *tables, struct plan *plan)
+{
+	return terms->approved ? follow_approved(session, input, terms->approved, tables, plan)
+			       : plan_find(input, tables, plan);
+}
+
 int rollout_begin(struct session *session, const char *path, const char *text, const struct rollout *back,
 	const struct rollout_terms *terms)
 {
@@ -275,13 +322,19 @@ int rollout_begin(struct session *session, const char *path, const char *text, c
 			"%s: etcd has no table yet: put the one that the directors use now, once, with `etcdctl put %s < TABLE.json`",
 			session->path, key);
 	/* A plan may have changed `replaces` of the last step. */
-	if (strcmp(session->table, text) == 0 || (strstr(text, "\"replaces\"") && is_same(session->table, text))) {
+	if (strcmp(session->table, text) == 0 ||
+		((terms->approved || strstr(text, "\"replaces\"")) && is_same(session->table, text))) {
 		printf("nothing to do: the table in etcd is %s already\n", path);
 		return COMMAND_OK;
 	}
+	if (terms->approved && !is_same(session->table, terms->approved->texts[0]))
+		return command_error(
+			"%s: begins with another table than the one in etcd, %s, which somebody has changed since: compute the plan again from that table with `glb-director-cli plan --write`, and let it be approved",
+			path, key);
 	expanded = expand(session, path, text);
 	if (expanded && read_current(&input, expand(session, key, session->table)) &&
-		plan_parse_wanted(&input, expanded, strlen(expanded)) && plan_find(&input, &tables, &plan))
+		plan_parse_wanted(&input, expanded, strlen(expanded)) &&
+		make_plan(session, &input, terms, &tables, &plan))
 		code = write_plan(session, &input, &plan, text, back, terms);
 	free(expanded);
 	plan_tables_free(&tables);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "program/installed.h"
 #include "rollout/rollout_json.h"
 #include "table/file/table_load.h"
@@ -14,6 +15,7 @@
 
 static const struct command_option options[] = {
 	[ROLLOUT_CONFIG] = {"config", "FILE", "fleet.conf", INSTALLED_FLEET_CONF},
+	[ROLLOUT_FROM] = {"from", "DIR", "start: roll out the steps that `plan --write DIR` wrote, instead of a new plan"},
 	[ROLLOUT_MAX_BROKEN] = {"max-broken", "PCT",
 		"start, abort: accept a plan that breaks up to PCT % of all rows (default: 0)"},
 	[ROLLOUT_WITHOUT] = {"without", "NAMES",
@@ -24,6 +26,9 @@ static const struct command_option options[] = {
 		"start, abort: stop if a director does not use a step in this time", "5m"},
 	[ROLLOUT_STAY] = {"stay", NULL, "abort: leave the table in use that is in use now"},
 	[ROLLOUT_DETACH] = {"detach", NULL, "start, resume, abort: do not follow the roll-out"},
+	[ROLLOUT_WAIT] = {"wait", NULL,
+		"wait while a roll-out is paused, too; start: also until an earlier one has ended"},
+	[ROLLOUT_TIMEOUT] = {"timeout", "TIME", "follow for at most TIME, such as 30m; the roll-out goes on"},
 	[ROLLOUT_WATCH] = {"watch", NULL, "status: follow the roll-out"},
 	[ROLLOUT_JSON] = {"json", NULL, "status, history: print JSON"},
 	{0},
@@ -56,19 +61,33 @@ bool rollout_leave_out(struct rollout *rollout, const char *names)
 	return true;
 }
 
+/* Reads an option that is a time; one that is not given changes nothing. */
+static bool read_time(const struct command_args *args, unsigned option, const char *example, uint32_t *seconds)
+{
+	const char *text = args->values[option];
+
+	if (!text || text_duration(text, MAX_WAIT_S, seconds))
+		return true;
+	command_usage(
+		"rollout: --%s: '%s' is not a time from 1s to 30d, such as %s", options[option].name, text, example);
+	return false;
+}
+
 static int read_terms(const struct command_args *args, struct rollout_terms *terms)
 {
-	const char *broken = args->options[ROLLOUT_MAX_BROKEN], *wait = args->options[ROLLOUT_DRAINED_AFTER];
+	const char *broken = args->options[ROLLOUT_MAX_BROKEN];
+	uint32_t timeout_s = 0;
 
-	*terms = (struct rollout_terms){.without = args->options[ROLLOUT_WITHOUT]};
+	*terms = (struct rollout_terms){.without = args->options[ROLLOUT_WITHOUT], .waits = args->options[ROLLOUT_WAIT]};
 	if (broken && !text_percent(broken, &terms->max_broken))
 		return command_usage(
 			"rollout: --max-broken: '%s' is not a percentage from 0 to 100, such as 5 or 0.25", broken);
-	if (wait && !text_duration(wait, MAX_WAIT_S, &terms->wait_s))
-		return command_usage("rollout: --drained-after: '%s' is not a time from 1s to 30d, such as 2h", wait);
-	if (!text_duration(args->values[ROLLOUT_STEP_LIMIT], MAX_WAIT_S, &terms->limit_s))
-		return command_usage("rollout: --step-limit: '%s' is not a time from 1s to 30d, such as 5m",
-			args->values[ROLLOUT_STEP_LIMIT]);
+	if (!read_time(args, ROLLOUT_DRAINED_AFTER, "2h", &terms->wait_s) ||
+		!read_time(args, ROLLOUT_STEP_LIMIT, "5m", &terms->limit_s) ||
+		!read_time(args, ROLLOUT_TIMEOUT, "30m", &timeout_s))
+		return COMMAND_USAGE;
+	if (timeout_s)
+		terms->end_ms = clock_now_ms() + UINT64_C(1000) * timeout_s;
 	return COMMAND_OK;
 }
 
@@ -87,16 +106,34 @@ static bool is_active(const struct session *session, const char *action)
 	return false;
 }
 
+static int start_from(struct session *session, const char *dir, struct rollout_terms terms)
+{
+	struct approved approved;
+	int code = COMMAND_FAILED;
+
+	terms.approved = &approved;
+	if (approved_read(&approved, dir))
+		code = rollout_begin(session, dir, approved.texts[approved.count - 1], NULL, &terms);
+	approved_free(&approved);
+	return code;
+}
+
 static int start(struct session *session, const struct command_args *args, const struct rollout_terms *terms)
 {
+	const char *dir = args->options[ROLLOUT_FROM], *path = args->count < 2 ? NULL : args->operands[1];
 	const struct rollout *active = &session->rollout;
-	struct faults faults = {.file = args->operands[1]};
+	struct faults faults = {.file = path};
 	char *text;
 	size_t size;
 	int code;
 
-	if (args->count < 2)
-		return command_usage("rollout: start: name the table WANTED.json");
+	if (!path == !dir)
+		return command_usage("rollout: start: name either the table WANTED.json, or --from DIR");
+	while (terms->waits && *active->id && active->state <= ROLLOUT_PAUSED) {
+		code = rollout_follow(session, terms);
+		if (code == CLI_TIMEOUT || !*active->id)
+			return command_error("rollout: start: nothing is written"), code;
+	}
 	if (*active->id && rollout_is_active(active))
 		return command_error(
 			"rollout: start: the roll-out %s is %s: wait until it is done, or `rollout abort` it first",
@@ -105,12 +142,14 @@ static int start(struct session *session, const struct command_args *args, const
 		return command_error(
 			"rollout: start: this version cannot read the roll-out in etcd, which may be active: %s; use the version that wrote it, or delete %s/rollout",
 			session->fault, session->conf.prefix);
-	if (table_load_text(args->operands[1], &text, &size, &faults) < 0)
+	if (dir)
+		return start_from(session, dir, *terms);
+	if (table_load_text(path, &text, &size, &faults) < 0)
 		return cli_print_faults(&faults, FAULTS_ERRORS);
 	if (strlen(text) != size)
-		code = command_error("%s: is not JSON: it has a NUL byte", args->operands[1]);
+		code = command_error("%s: is not JSON: it has a NUL byte", path);
 	else
-		code = rollout_begin(session, args->operands[1], text, NULL, terms);
+		code = rollout_begin(session, path, text, NULL, terms);
 	free(text);
 	return code;
 }
@@ -299,12 +338,12 @@ static int act(struct session *session, const struct command_args *args, const s
 	int code;
 
 	if (strcmp(action, "status") == 0)
-		return rollout_show(session, args->options[ROLLOUT_WATCH], json);
+		return rollout_show(session, terms, args->options[ROLLOUT_WATCH], json);
 	if (strcmp(action, "history") == 0)
 		return rollout_history(session, json);
 	if (strcmp(action, "pause") == 0) {
 		code = pause_it(session);
-		return code == COMMAND_OK && session_read(session) ? rollout_show(session, false, false) : code;
+		return code == COMMAND_OK && session_read(session) ? rollout_show(session, terms, false, false) : code;
 	}
 	if (strcmp(action, "start") == 0)
 		code = start(session, args, terms);
@@ -314,7 +353,8 @@ static int act(struct session *session, const struct command_args *args, const s
 		code = abort_it(session, args, terms);
 	else
 		return command_usage("rollout: '%s' is none of start, status, pause, resume, abort, history", action);
-	return code == COMMAND_OK && !args->options[ROLLOUT_DETACH] ? rollout_follow(session) : code;
+	return code == COMMAND_OK && session->wrote && !args->options[ROLLOUT_DETACH] ? rollout_follow(session, terms)
+										      : code;
 }
 
 static int rollout_run(const struct command_args *args)
@@ -340,7 +380,7 @@ const struct command rollout_command = {
 	.options = options,
 	.note = "ACTION is one of:\n"
 		"  start    plan the way from the table in etcd to WANTED.json, write the plan\n"
-		"           to etcd, and follow it\n"
+		"           to etcd, and follow it; --from has a plan\n"
 		"  status   show the roll-out\n"
 		"  pause    publish no further step until resume\n"
 		"  resume   go on after a pause or a stop; a wait that paused it is proved\n"

@@ -3,26 +3,42 @@
 #pragma once
 
 #include "cli/cli.h"
+#include "cli/plan/plan.h"
 #include "cli/rollout/session.h"
 
 /* The options of the subcommand, in the order of its table. */
 enum {
 	ROLLOUT_CONFIG,
+	ROLLOUT_FROM,
 	ROLLOUT_MAX_BROKEN,
 	ROLLOUT_WITHOUT,
 	ROLLOUT_DRAINED_AFTER,
 	ROLLOUT_STEP_LIMIT,
 	ROLLOUT_STAY,
 	ROLLOUT_DETACH,
+	ROLLOUT_WAIT,
+	ROLLOUT_TIMEOUT,
 	ROLLOUT_WATCH,
 	ROLLOUT_JSON,
 };
+
+/* The steps of a folder that `plan --write` made. */
+struct approved {
+	const char *dir; /* borrowed */
+	char *texts[PLAN_MAX_STEPS + 1]; /* [0]: the table before; owned */
+	uint32_t count; /* of texts */
+};
+bool approved_read(struct approved *approved, const char *dir);
+void approved_free(struct approved *approved);
 
 /* How to plan, and what the roll-out gets from the command line. */
 struct rollout_terms {
 	double max_broken; /* percent */
 	uint32_t wait_s, limit_s;
 	const char *without; /* NAME,NAME; NULL: none */
+	const struct approved *approved; /* instead of a plan; NULL: none */
+	bool waits; /* follows a roll-out that is paused, too */
+	uint64_t end_ms; /* clock_now_ms() at which the command ends; 0: never */
 };
 
 /* Sets `by` to the user and the host. */
@@ -38,6 +54,6 @@ int rollout_begin(struct session *session, const char *path, const char *text, c
 	const struct rollout_terms *terms);
 
 /* Prints the state; with --watch, or as `follow`, a line for each change until the roll-out no longer runs. */
-int rollout_show(struct session *session, bool watch, bool json);
-int rollout_follow(struct session *session);
+int rollout_show(struct session *session, const struct rollout_terms *terms, bool watch, bool json);
+int rollout_follow(struct session *session, const struct rollout_terms *terms);
 int rollout_history(struct session *session, bool json);

@@ -160,6 +160,7 @@ bool session_write(struct session *session, const struct rollout *document, json
 	free(text);
 	result = etcd_ask(session->etcd, ETCD_TXN, etcd_txn(compares, operations), &body);
 	written = result == ETCD_DONE && etcd_txn_succeeded(body);
+	session->wrote |= written;
 	json_decref(body);
 	if (result == ETCD_DONE && !written)
 		command_error(

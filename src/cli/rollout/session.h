@@ -15,6 +15,7 @@ struct session {
 	/* session_read() sets the rest. Texts are NULL, and revisions 0, if there is no such key. */
 	char *table, *leader;
 	uint64_t table_revision, rollout_revision;
+	bool wrote; /* a transaction succeeded */
 	bool puts_table; /* session_write() also writes `table`, which is not that of etcd */
 	struct rollout rollout; /* id "": there was none */
 	char fault[ROLLOUT_REASON_MAX]; /* why the key is no roll-out; "": it is one, or there is none */

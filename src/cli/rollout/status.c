@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/rollout/rollout_parts.h"
+#include "common/clock.h"
 #include "rollout/rollout_json.h"
 
 #define POLL_MS      500
@@ -56,7 +57,7 @@ static uint64_t news_of(const struct session *session)
 	return session->rollout_revision * 4096 + count_users(session) + (session->leader ? 2048 : 0);
 }
 
-int rollout_follow(struct session *session)
+int rollout_follow(struct session *session, const struct rollout_terms *terms)
 {
 	char id[ROLLOUT_ID_MAX] = "";
 	unsigned failures = 0;
@@ -78,8 +79,14 @@ int rollout_follow(struct session *session)
 			fflush(stdout);
 			news = news_of(session);
 		}
-		if (read && session->rollout.state != ROLLOUT_RUNNING)
+		if (read && session->rollout.state != ROLLOUT_RUNNING &&
+			!(terms->waits && session->rollout.state == ROLLOUT_PAUSED))
 			return code_of(&session->rollout);
+		if (terms->end_ms && clock_now_ms() >= terms->end_ms) {
+			command_error(
+				"rollout: --timeout is over, and the roll-out goes on: `rollout status --watch` follows it again");
+			return CLI_TIMEOUT;
+		}
 		usleep(1000 * POLL_MS);
 	}
 	return command_error(
@@ -97,7 +104,7 @@ static int show_json(const struct session *session)
 		"directors", (int)session->director_count, "directors_on_step", is ? (int)count_users(session) : 0));
 }
 
-int rollout_show(struct session *session, bool watch, bool json)
+int rollout_show(struct session *session, const struct rollout_terms *terms, bool watch, bool json)
 {
 	const struct rollout *rollout = &session->rollout;
 
@@ -110,7 +117,7 @@ int rollout_show(struct session *session, bool watch, bool json)
 		return COMMAND_OK;
 	}
 	if (watch)
-		return rollout_follow(session);
+		return rollout_follow(session, terms);
 	print_line(session);
 	printf("  began %s by %s; leader: %s\n", rollout->began, rollout->by, session->leader ? session->leader : "none");
 	if (*rollout->takes_back)
