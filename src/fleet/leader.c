@@ -57,6 +57,7 @@ static void resign(struct leader *leader)
 	leader->lease = NULL;
 	leader->contest_ms = leader->blind_ms = leader->bad_ms = leader->calm_ms = 0;
 	leader->clock = (struct rollout_clock){0};
+	leader_end_drain(leader);
 	leader_unwatch(leader, LEADER_TABLE);
 	leader_unwatch(leader, LEADER_DIRECTORS);
 	free(leader->text);
@@ -241,6 +242,8 @@ static void look(struct leader *leader)
 		.count = leader->director_count,
 		.truncated = leader->left_out || etcd_mirror_truncated(leader->keys[LEADER_DIRECTORS].mirror),
 		.table_revision = leader->keys[LEADER_TABLE].revision,
+		.drained = leader->drained,
+		.drain = *leader->drain ? leader->drain : NULL,
 		.phase_ms = rollout_clock_ms(&leader->clock, rollout, leader->now_ms)};
 	enum rollout_verdict verdict = rollout_judge(rollout, &view, leader->state.reason);
 
@@ -254,7 +257,9 @@ static void look(struct leader *leader)
 		return;
 	if ((verdict == ROLLOUT_ADVANCE || verdict == ROLLOUT_FINISH) && leader->now_ms < leader->calm_ms)
 		return;
-	if (verdict == ROLLOUT_KEEP && view.phase_ms / 1000 < (uint64_t)rollout->counted_s + ROLLOUT_SAVE_S)
+	/* Operators read in the document what the proxies say. */
+	if (verdict == ROLLOUT_KEEP && (!view.drain || strstr(rollout->reason, view.drain)) &&
+		view.phase_ms / 1000 < (uint64_t)rollout->counted_s + ROLLOUT_SAVE_S)
 		return;
 	if (verdict != ROLLOUT_ADVANCE || has_text(leader, leader->state.reason, &verdict))
 		carry_out(leader, verdict, &view);
@@ -303,8 +308,10 @@ int leader_step(struct leader *leader, uint64_t now_ms)
 		return BUSY_MS;
 	if (!leader->state.leads)
 		contest(leader);
-	else if (sees_all(leader) && leader->keys[LEADER_ROLLOUT].revision != leader->replaced)
+	else if (sees_all(leader) && leader->keys[LEADER_ROLLOUT].revision != leader->replaced) {
+		leader_step_drain(leader);
 		look(leader);
+	}
 	return BUSY_MS;
 }
 

@@ -2,6 +2,7 @@
 /* Shared by leader.c, which decides, and leader_view.c, which mirrors etcd. */
 #pragma once
 
+#include "fleet/job.h"
 #include "fleet/leader.h"
 
 /* The mirrors. */
@@ -36,6 +37,11 @@ struct leader {
 	uint64_t replaced; /* revision of the document that this leader has replaced */
 	char *text; /* of the next step, read from etcd */
 	uint64_t text_revision, text_of; /* text_of: revision of the document whose next step it is */
+	/* The child process that asks the proxies, what they proved in this phase, and when they are asked next. */
+	struct job drain_job;
+	bool drained;
+	char drain[300]; /* why they are not drained; "": not known. It fits into a reason as a whole */
+	uint64_t drain_ms;
 	bool asking; /* a request is under way */
 	/* What the request carries out, the step in use after it, and the revision of the document that it replaces. */
 	enum rollout_verdict asked;
@@ -47,5 +53,9 @@ struct leader {
 /* False: out of memory. */
 bool leader_watch(struct leader *leader, unsigned key);
 void leader_unwatch(struct leader *leader, unsigned key);
+/* Asks the proxies again and again while the roll-out waits for them; otherwise it forgets what they proved. */
+void leader_step_drain(struct leader *leader);
+void leader_end_drain(struct leader *leader);
+
 /* Returns true if the mirror has all that etcd has. */
 bool leader_sees(const struct leader *leader, unsigned key);

@@ -141,12 +141,19 @@ bool rollout_apply(
 	return true;
 }
 
+bool rollout_asks_proxies(const struct rollout *rollout)
+{
+	return rollout->drains && rollout->steps[rollout->step].wait == ROLLOUT_DRAINED && rollout->reached &&
+	       !rollout->proved;
+}
+
 bool rollout_asks(const struct rollout *rollout)
 {
 	const struct rollout_step *step = &rollout->steps[rollout->step];
 
 	return rollout->state == ROLLOUT_PAUSED && rollout->reached && !rollout->proved &&
-	       step->wait != ROLLOUT_NO_WAIT && step->wait_s == 0 && rollout->counted_s >= ROLLOUT_SETTLE_S;
+	       !rollout_asks_proxies(rollout) && step->wait != ROLLOUT_NO_WAIT && step->wait_s == 0 &&
+	       rollout->counted_s >= ROLLOUT_SETTLE_S;
 }
 
 void rollout_resume(struct rollout *rollout)
@@ -162,6 +169,7 @@ void rollout_resume(struct rollout *rollout)
 
 void rollout_free(struct rollout *rollout)
 {
+	free(rollout->drains);
 	free(rollout->without);
 	free(rollout->seen);
 	*rollout = (struct rollout){0};

@@ -67,6 +67,7 @@ struct rollout {
 	/* mod_revisions of the texts of the steps, and of the table in use. 0: the transaction that writes this
 	 * document also writes them. */
 	uint64_t plan_revision, table_revision;
+	char *drains; /* JSON: which proxies prove the waits for ROLLOUT_DRAINED; owned; NULL: operators do */
 	char (*without)[ROLLOUT_NAME_MAX]; /* directors that do not count */
 	size_t without_count;
 	struct rollout_seen *seen;
@@ -102,6 +103,8 @@ struct rollout_view {
 	bool truncated; /* there are more directors */
 	uint64_t table_revision; /* of the table in etcd; 0: none */
 	uint64_t phase_ms; /* rollout_clock_ms() */
+	bool drained; /* the proxies have proved it in this phase */
+	const char *drain; /* why they have not; NULL: not known */
 };
 
 enum rollout_verdict {
@@ -130,6 +133,8 @@ bool rollout_apply(
  * proved. One that stopped begins the phase again: nobody knows what directors did meanwhile.
  */
 void rollout_resume(struct rollout *rollout);
+/* Returns true if the proxies must prove the wait, and time alone or an operator who resumes after a pause does not. */
+bool rollout_asks_proxies(const struct rollout *rollout);
 /* Returns true if it is paused until an operator proves the wait. */
 bool rollout_asks(const struct rollout *rollout);
 

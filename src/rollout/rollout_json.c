@@ -110,21 +110,24 @@ static bool set_numbers(struct rollout *rollout, const struct numbers *from, uin
 static bool parse(json_t *root, uint64_t revision, struct rollout *rollout, char *fault)
 {
 	const char *id, *takes_back, *state, *by, *reason, *began;
-	json_t *steps, *without, *seen;
+	json_t *steps, *without, *seen, *drains;
 	struct numbers numbers;
 	json_error_t error;
 
 	if (json_unpack_ex(root, &error, JSON_STRICT,
-		    "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:b, s:b, s:I, s:I, s:I, s:I, s:o, s:o}", "id", &id,
+		    "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:b, s:b, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "id", &id,
 		    "takes_back", &takes_back, "state", &state, "by", &by, "reason", &reason, "began", &began, "steps",
 		    &steps, "step", &numbers.step, "reached", &numbers.reached, "proved", &numbers.proved, "counted_s",
 		    &numbers.counted_s, "limit_s", &numbers.limit_s, "plan_revision", &numbers.plan_revision,
-		    "table_revision", &numbers.table_revision, "without", &without, "seen", &seen) < 0)
+		    "table_revision", &numbers.table_revision, "without", &without, "seen", &seen, "drains", &drains) < 0)
 		return wrong(fault, error.text);
 	while (rollout->state <= ROLLOUT_ABORTED && strcmp(state, rollout_state_name(rollout->state)) != 0)
 		rollout->state++;
 	if (rollout->state > ROLLOUT_ABORTED)
 		return wrong(fault, "`state` is not the name of a state");
+	if (!json_is_array(drains))
+		return wrong(fault, "`drains` is not an array");
+	rollout->drains = json_array_size(drains) ? json_dumps(drains, JSON_COMPACT) : NULL;
 	if (!rollout_is_name(id) || strlen(id) >= ROLLOUT_ID_MAX || strlen(takes_back) >= ROLLOUT_ID_MAX)
 		return wrong(fault, "`id` or `takes_back` is not the name of a roll-out");
 	copy(rollout->id, sizeof(rollout->id), id);
@@ -167,13 +170,13 @@ json_t *rollout_json(const struct rollout *rollout)
 		json_array_append_new(without, json_string(rollout->without[i]));
 	for (size_t i = 0; i < rollout->seen_count; i++)
 		json_object_set_new(seen, rollout->seen[i].name, json_boolean(rollout->seen[i].healthy));
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:b, s:b, s:I, s:I, s:I, s:I, s:o, s:o}", "id",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:b, s:b, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "id",
 		rollout->id, "takes_back", rollout->takes_back, "state", rollout_state_name(rollout->state), "by",
 		rollout->by, "reason", rollout->reason, "began", rollout->began, "steps", steps, "step",
 		(json_int_t)rollout->step, "reached", rollout->reached, "proved", rollout->proved, "counted_s",
 		(json_int_t)rollout->counted_s, "limit_s", (json_int_t)rollout->limit_s, "plan_revision",
 		(json_int_t)rollout->plan_revision, "table_revision", (json_int_t)rollout->table_revision, "without",
-		without, "seen", seen);
+		without, "seen", seen, "drains", rollout->drains ? json_loads(rollout->drains, 0, NULL) : json_array());
 }
 
 char *rollout_text(const struct rollout *rollout)

@@ -142,10 +142,16 @@ static enum rollout_verdict judge_wait(const struct rollout *rollout, const stru
 {
 	const struct rollout_step *step = &rollout->steps[rollout->step];
 	uint32_t needed_s = step->wait_s > ROLLOUT_SETTLE_S ? step->wait_s : ROLLOUT_SETTLE_S;
-	bool waits = step->wait != ROLLOUT_NO_WAIT && !rollout->proved;
+	bool asks = rollout_asks_proxies(rollout) && !view->drained;
+	bool waits = step->wait != ROLLOUT_NO_WAIT && !rollout->proved && (asks || !rollout_asks_proxies(rollout));
 
 	if (!waits || step->wait_s == 0)
 		needed_s = ROLLOUT_SETTLE_S;
+	if (asks && (step->wait_s == 0 || view->phase_ms < UINT64_C(1000) * needed_s)) {
+		say(reason, "waits until the metrics of the proxies that leave have no connections%s%s",
+			view->drain ? ": " : "", view->drain ? view->drain : "");
+		return ROLLOUT_KEEP;
+	}
 	if (view->phase_ms < UINT64_C(1000) * needed_s) {
 		say(reason, "all directors use step %" PRIu32 ": waits %" PRIu32 " s, of which %" PRIu64 " s have passed",
 			rollout->step, needed_s, view->phase_ms / 1000);

@@ -8,7 +8,7 @@
 
 #include "cli/edit/edit.h"
 #include "cli/edit/history.h"
-#include "cli/edit/proxies.h"
+#include "cli/fleet/proxies.h"
 #include "common/cpus.h"
 #include "common/text.h"
 #include "table/rows/table_build.h"
@@ -169,7 +169,9 @@ static bool read_all(struct evidence *evidence, struct accepted *accepted)
 	for (uint32_t b = 0; b < table->backend_count; b++)
 		if (lost_anywhere(evidence, b))
 			backends[count++] = table->backends[b].addr;
-	known = proxies_open(&proxies, file, evidence->edit->args) && proxies_ask(&proxies, backends, count);
+	known = proxies_open(&proxies, file, evidence->edit->args->numbers[TELEMETRY_TIMEOUT],
+			evidence->edit->args->options[CHANGE_FORCE]) &&
+		proxies_ask(&proxies, backends, count);
 	for (uint32_t b = 0; b < table->backend_count && known; b++)
 		if (lost_anywhere(evidence, b)) {
 			accepted[b] = read_accepted(&proxies, &table->backends[b].addr);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/edit/edit.h"
-#include "cli/edit/proxies.h"
+#include "cli/fleet/proxies.h"
 #include "common/text.h"
 
 static bool refuse_active(struct edit *edit, uint32_t t, uint32_t b, void *)
@@ -58,7 +58,7 @@ static bool ask(struct edit *edit, const char *file)
 		return edit_failed(edit);
 	for (int i = 0; i < edit->count; i++)
 		netaddr_parse(edit->operands[i], &backends[i]);
-	ended = proxies_open(&proxies, file, edit->args) &&
+	ended = proxies_open(&proxies, file, edit->args->numbers[TELEMETRY_TIMEOUT], edit->args->options[CHANGE_FORCE]) &&
 		proxies_ask_for_new_counts(&proxies, backends, (size_t)edit->count) &&
 		edit_each_backend(edit, edit->count, check_left, &proxies);
 	proxies_close(&proxies);

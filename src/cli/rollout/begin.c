@@ -91,21 +91,26 @@ static void set_steps(struct rollout *rollout, const struct plan_input *input, c
 }
 
 /* Says what the roll-out waits for after the step; "": nothing. */
-static const char *wait_text(const struct rollout_step *step, char text[128])
+static const char *wait_text(const struct rollout_step *step, bool asks, char text[128])
 {
 	static const char *const texts[] = {
 		[ROLLOUT_NO_WAIT] = "", [ROLLOUT_DRAINED] = "; then the proxies that leave drain", [ROLLOUT_OLDER] = "; then older connections end"};
 
 	if (step->wait == ROLLOUT_NO_WAIT)
 		return "";
-	if (step->wait_s)
+	if (asks && step->wait == ROLLOUT_DRAINED && step->wait_s)
+		snprintf(text, 128, "%s: waits for the metrics of the proxies, at most %" PRIu32 " s",
+			texts[step->wait], step->wait_s);
+	else if (asks && step->wait == ROLLOUT_DRAINED)
+		snprintf(text, 128, "%s: waits for the metrics of the proxies", texts[step->wait]);
+	else if (step->wait_s)
 		snprintf(text, 128, "%s: waits %" PRIu32 " s", texts[step->wait], step->wait_s);
 	else
 		snprintf(text, 128, "%s: waits until you resume", texts[step->wait]);
 	return text;
 }
 
-static void print_plan(const struct rollout *rollout, const struct plan_input *input, const struct plan *plan)
+static void print_plan(const struct rollout *rollout, const struct plan_input *input, const struct plan *plan, bool asks)
 {
 	uint32_t rows = input->at_once.rows;
 	char at_once[16], broken[16], wait[128];
@@ -118,7 +123,7 @@ static void print_plan(const struct rollout *rollout, const struct plan_input *i
 
 		if (i > 0 || step->wait != ROLLOUT_NO_WAIT)
 			printf("  step %" PRIu32 " %-9s %s of the rows break%s\n", i, step->kind,
-				diff_percent_text(step->broken, rows, broken), wait_text(step, wait));
+				diff_percent_text(step->broken, rows, broken), wait_text(step, asks, wait));
 	}
 }
 
@@ -242,7 +247,7 @@ static int write_plan(struct session *session, const struct plan_input *input, c
 		rollout_add_without(&rollout, back->without[i]);
 	if (back)
 		snprintf(rollout.takes_back, sizeof(rollout.takes_back), "%s", back->id);
-	print_plan(&rollout, input, plan);
+	print_plan(&rollout, input, plan, terms->proxies);
 	if (!plan_is_allowed(input, plan, terms->max_broken) && terms->approved) {
 		code = refuse_approved(input, plan, terms);
 	} else if (!plan_is_allowed(input, plan, terms->max_broken)) {
@@ -250,7 +255,8 @@ static int write_plan(struct session *session, const struct plan_input *input, c
 		code = plan_refuse(input, plan, terms->max_broken);
 	} else if (rollout_leave_out(&rollout, terms->without) &&
 		   rollout_see(&rollout, session->directors, session->director_count) &&
-		   (back || check_directors(session, &rollout) == COMMAND_OK)) {
+		   (back || check_directors(session, &rollout) == COMMAND_OK) &&
+		   (!terms->proxies || rollout_set_drains(&rollout, input, terms->proxies))) {
 		add_texts(session, &rollout, input, plan, terms->approved, wanted, operations, &size);
 		if (back)
 			add_end(session, back, operations);

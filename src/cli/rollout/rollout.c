@@ -22,6 +22,9 @@ static const struct command_option options[] = {
 		"start, resume, abort: these directors, with commas between them, do not count"},
 	[ROLLOUT_DRAINED_AFTER] = {"drained-after", "TIME",
 		"start, abort: where the plan waits for connections to end, go on after TIME, such as 2h, instead of pausing until resume"},
+	[ROLLOUT_PROXIES] = {"proxies", "FILE",
+		"start, abort: the metrics of the proxies in FILE prove that those that leave have no connections"},
+	[ROLLOUT_IS_DRAINED] = {"drained", NULL, "resume: go on, although these proxies have not proved it"},
 	[ROLLOUT_STEP_LIMIT] = {"step-limit", "TIME",
 		"start, abort: stop if a director does not use a step in this time", "5m"},
 	[ROLLOUT_STAY] = {"stay", NULL, "abort: leave the table in use that is in use now"},
@@ -78,7 +81,9 @@ static int read_terms(const struct command_args *args, struct rollout_terms *ter
 	const char *broken = args->options[ROLLOUT_MAX_BROKEN];
 	uint32_t timeout_s = 0;
 
-	*terms = (struct rollout_terms){.without = args->options[ROLLOUT_WITHOUT], .waits = args->options[ROLLOUT_WAIT]};
+	*terms = (struct rollout_terms){.without = args->options[ROLLOUT_WITHOUT],
+		.waits = args->options[ROLLOUT_WAIT],
+		.proxies = args->options[ROLLOUT_PROXIES]};
 	if (broken && !text_percent(broken, &terms->max_broken))
 		return command_usage(
 			"rollout: --max-broken: '%s' is not a percentage from 0 to 100, such as 5 or 0.25", broken);
@@ -203,20 +208,23 @@ static bool put_back(struct session *session, json_t *operations)
 	return text;
 }
 
-static int resume(struct session *session, const struct rollout_terms *terms)
+static int resume(struct session *session, const struct rollout_terms *terms, bool is_drained)
 {
 	struct rollout *rollout = &session->rollout;
 	json_t *operations;
 
 	if (!is_active(session, "resume"))
 		return COMMAND_FAILED;
-	if (rollout->state == ROLLOUT_RUNNING && !terms->without)
+	if (is_drained && !(rollout_asks_proxies(rollout) && rollout->state != ROLLOUT_STOPPED))
+		return command_error("rollout: resume: --drained: %s does not wait for proxies now", rollout->id);
+	if (rollout->state == ROLLOUT_RUNNING && !terms->without && !is_drained)
 		return command_error("rollout: resume: %s is running already", rollout->id);
 	if (!rollout_leave_out(rollout, terms->without))
 		return COMMAND_USAGE;
 	if (rollout_asks(rollout))
 		printf("takes for proved: %s\n", rollout->reason);
 	rollout_resume(rollout);
+	rollout->proved |= is_drained;
 	operations = json_array();
 	if (session->table_revision != rollout->table_revision && !put_back(session, operations)) {
 		json_decref(operations);
@@ -348,7 +356,7 @@ static int act(struct session *session, const struct command_args *args, const s
 	if (strcmp(action, "start") == 0)
 		code = start(session, args, terms);
 	else if (strcmp(action, "resume") == 0)
-		code = resume(session, terms);
+		code = resume(session, terms, args->options[ROLLOUT_IS_DRAINED]);
 	else if (strcmp(action, "abort") == 0)
 		code = abort_it(session, args, terms);
 	else

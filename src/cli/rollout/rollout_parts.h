@@ -13,6 +13,8 @@ enum {
 	ROLLOUT_MAX_BROKEN,
 	ROLLOUT_WITHOUT,
 	ROLLOUT_DRAINED_AFTER,
+	ROLLOUT_PROXIES,
+	ROLLOUT_IS_DRAINED,
 	ROLLOUT_STEP_LIMIT,
 	ROLLOUT_STAY,
 	ROLLOUT_DETACH,
@@ -36,6 +38,7 @@ struct rollout_terms {
 	double max_broken; /* percent */
 	uint32_t wait_s, limit_s;
 	const char *without; /* NAME,NAME; NULL: none */
+	const char *proxies; /* the file that names them; NULL: operators prove that they are drained */
 	const struct approved *approved; /* instead of a plan; NULL: none */
 	bool waits; /* follows a roll-out that is paused, too */
 	uint64_t end_ms; /* clock_now_ms() at which the command ends; 0: never */
@@ -52,6 +55,9 @@ bool rollout_leave_out(struct rollout *rollout, const char *names);
  */
 int rollout_begin(struct session *session, const char *path, const char *text, const struct rollout *back,
 	const struct rollout_terms *terms);
+
+/* Sets `drains`: the proxies that leave, with the hosts that the file names. Each must reply now. */
+bool rollout_set_drains(struct rollout *rollout, const struct plan_input *input, const char *file);
 
 /* Prints the state; with --watch, or as `follow`, a line for each change until the roll-out no longer runs. */
 int rollout_show(struct session *session, const struct rollout_terms *terms, bool watch, bool json);

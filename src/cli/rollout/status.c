@@ -21,7 +21,8 @@ static const char *describe(const struct session *session, char reason[ROLLOUT_R
 	if (!session->leader)
 		return "waits for a glb-fleet that leads, which takes up to 20 s";
 	view.phase_ms = UINT64_C(1000) * rollout->counted_s;
-	rollout_judge(rollout, &view, reason);
+	if (rollout_judge(rollout, &view, reason) == ROLLOUT_KEEP && rollout_asks_proxies(rollout) && *rollout->reason)
+		return rollout->reason; /* the leader has asked the proxies */
 	return reason;
 }
 

@@ -25,6 +25,7 @@ static char *example(void)
 		.table_revision = 12};
 	char *text;
 
+	rollout.drains = strdup("[{\"step\":1}]");
 	assert_true(rollout_add_without(&rollout, "lb9"));
 	rollout.seen = calloc(1, sizeof(*rollout.seen));
 	rollout.seen_count = 1;
@@ -91,6 +92,8 @@ static void test_documents_of_others_are_refused(void **state)
 		{"\"fingerprint\":\"00000000000000aa\"", "\"fingerprint\":\"00000000000000AA\""},
 		{"\"fingerprint\":\"00000000000000aa\"", "\"fingerprint\":\"\""},
 		{"\"broken\":7", "\"broken\":4294967296"},
+		{"[{\"step\":1}]", "{}"},
+		{"[{\"step\":1}]", "null"},
 		{"[\"lb9\"]", "[9]"},
 		{"[\"lb9\"]", "[\"a/b\"]"},
 		{"{\"lb1\":true}", "{\"lb1\":1}"},
@@ -124,6 +127,7 @@ static void test_control_characters_are_replaced(void **state)
 	(void)state;
 	assert_true(rollout_parse(made, 1, &rollout, fault));
 	assert_string_equal(rollout.by, "?[2J?me");
+	assert_string_equal(rollout.drains, "[{\"step\":1}]");
 	rollout_free(&rollout);
 	free(made);
 	free(text);

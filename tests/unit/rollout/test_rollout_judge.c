@@ -25,6 +25,9 @@ struct judge_case {
 	enum rollout_state state;
 	enum rollout_wait wait;
 	uint32_t wait_s;
+	char *drains;
+	bool drained;
+	const char *drain;
 	enum rollout_verdict verdict;
 	const char *reason; /* a part of it */
 };
@@ -70,8 +73,11 @@ static void check(const struct judge_case *given)
 		.table_revision = given->table_revision == 0   ? STEP_REVISION
 				  : given->table_revision == 1 ? 0
 							       : given->table_revision,
-		.phase_ms = given->phase_s * 1000};
+		.phase_ms = given->phase_s * 1000,
+		.drained = given->drained,
+		.drain = given->drain};
 	struct rollout rollout = {.state = given->state,
+		.drains = given->drains,
 		.count = given->last ? 2 : 3,
 		.step = 1,
 		.reached = given->reached,
@@ -228,6 +234,49 @@ static void test_wait_ends_after_its_time_or_a_proof(void **state)
 			.verdict = ROLLOUT_PAUSE,
 			.reason = "connections that began before step 1"},
 		{.name = "drain, proved", .phase_s = 3, .wait = ROLLOUT_DRAINED, .proved = true, .verdict = ROLLOUT_ADVANCE},
+		{.name = "proxies have not replied",
+			.phase_s = 1000000,
+			.wait = ROLLOUT_DRAINED,
+			.drains = "[1]",
+			.verdict = ROLLOUT_KEEP,
+			.reason = "waits until the metrics of the proxies"},
+		{.name = "proxies have connections",
+			.phase_s = 1000000,
+			.wait = ROLLOUT_DRAINED,
+			.drains = "[1]",
+			.drain = "drain: x has 3",
+			.verdict = ROLLOUT_KEEP,
+			.reason = ": drain: x has 3"},
+		{.name = "proxies are drained",
+			.phase_s = 3,
+			.wait = ROLLOUT_DRAINED,
+			.drains = "[1]",
+			.drained = true,
+			.verdict = ROLLOUT_ADVANCE},
+		{.name = "proxies are drained, not settled",
+			.phase_s = 2,
+			.wait = ROLLOUT_DRAINED,
+			.drains = "[1]",
+			.drained = true,
+			.verdict = ROLLOUT_KEEP},
+		{.name = "proxies have connections when the time is over",
+			.phase_s = 600,
+			.wait = ROLLOUT_DRAINED,
+			.wait_s = 600,
+			.drains = "[1]",
+			.verdict = ROLLOUT_ADVANCE},
+		{.name = "an operator says that they are drained",
+			.phase_s = 3,
+			.wait = ROLLOUT_DRAINED,
+			.drains = "[1]",
+			.proved = true,
+			.verdict = ROLLOUT_ADVANCE},
+		{.name = "proxies do not prove other waits",
+			.phase_s = 3,
+			.wait = ROLLOUT_OLDER,
+			.drains = "[1]",
+			.drained = true,
+			.verdict = ROLLOUT_PAUSE},
 		{.name = "timed, proved earlier",
 			.phase_s = 3,
 			.wait = ROLLOUT_DRAINED,

@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "cli/edit/change.h"
 #include "cli/fleet/peers.h"
+#include "table/table.h"
 
 struct proxies {
 	const char *file; /* borrowed */
@@ -16,9 +16,8 @@ struct proxies {
 	struct peers peers;
 };
 
-/* Reads the file. The arguments are those of edit, with a valid --timeout. The caller calls proxies_close() in either
- * case. */
-bool proxies_open(struct proxies *proxies, const char *file, const struct command_args *args);
+/* Reads the file. The caller calls proxies_close() in either case. */
+bool proxies_open(struct proxies *proxies, const char *file, uint32_t timeout_s, bool forced);
 void proxies_close(struct proxies *proxies);
 
 /* Asks the hosts in the file that are, or may be, one of these backends. */
@@ -29,6 +28,9 @@ bool proxies_ask(struct proxies *proxies, const struct netaddr *backends, size_t
  * the last seconds, in which connections may have begun.
  */
 bool proxies_ask_for_new_counts(struct proxies *proxies, const struct netaddr *backends, size_t count);
+
+/* Returns the only host that is the backend, or NULL. */
+const struct peer *proxies_peer(const struct proxies *proxies, const struct netaddr *backend);
 
 /* Returns the metrics of the backend, or NULL: they are not known. */
 const struct samples *proxies_find(const struct proxies *proxies, const struct netaddr *backend);

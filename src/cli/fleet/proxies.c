@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/edit/proxies.h"
+#include "cli/fleet/proxies.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "common/text.h"
+#include "program/command.h"
 
 #define PROXY    "glb_redirect_build_info"
 #define COUNTED  "glb_redirect_sockets_timestamp_seconds"
@@ -36,12 +37,12 @@ void proxies_complain(const struct proxies *proxies, const char *format, ...)
 	free(text);
 }
 
-bool proxies_open(struct proxies *proxies, const char *file, const struct command_args *args)
+bool proxies_open(struct proxies *proxies, const char *file, uint32_t timeout_s, bool forced)
 {
 	*proxies = (struct proxies){
 		.file = file,
-		.timeout_s = args->numbers[TELEMETRY_TIMEOUT],
-		.forced = args->options[CHANGE_FORCE],
+		.timeout_s = timeout_s,
+		.forced = forced,
 		.peers = {.what = file},
 	};
 	return peers_read(&proxies->peers, NULL, 0, file) == COMMAND_OK;
@@ -119,10 +120,12 @@ bool proxies_ask_for_new_counts(struct proxies *proxies, const struct netaddr *b
 	return asked && (!old || proxies->forced);
 }
 
-/* Returns the only host that is the backend, or NULL. */
-static const struct peer *find_peer(const struct proxies *proxies, const struct netaddr *backend, const char *address)
+const struct peer *proxies_peer(const struct proxies *proxies, const struct netaddr *backend)
 {
 	const struct peer *found = NULL;
+	char address[NETADDR_TEXT_MAX];
+
+	netaddr_format(backend, address);
 
 	for (size_t i = 0; i < proxies->peers.count; i++) {
 		const struct peer *peer = &proxies->peers.items[i];
@@ -147,11 +150,12 @@ const struct samples *proxies_find(const struct proxies *proxies, const struct n
 {
 	static const char *const names[] = {PROXY, NULL};
 	char address[NETADDR_TEXT_MAX], reasons[PEERS_REASONS_MAX];
-	const struct peer *peer = find_peer(proxies, backend, netaddr_format(backend, address));
+	const struct peer *peer = proxies_peer(proxies, backend);
 	const struct fetch *page = peer ? peers_page_with(peer, PROXY) : NULL;
 
 	if (!peer)
 		return NULL;
+	netaddr_format(backend, address);
 	if (!page) {
 		proxies_complain(proxies,
 			"%s: its connections are not known: %s (is it glb-redirect exporter: " PEERS_ADVICE ")",
