@@ -74,7 +74,8 @@ static void on_table(void *data, const struct etcd_kv *kv)
 {
 	struct fleet *fleet = data;
 
-	desired_take(&fleet->desired, kv, etcd_state(fleet->etcd)->cluster);
+	if (!fleet->canary.away)
+		desired_take(&fleet->desired, kv, etcd_state(fleet->etcd)->cluster);
 }
 
 /* A key that does not exist has no change to report. */
@@ -83,8 +84,19 @@ static void on_table_ready(void *data)
 	struct fleet *fleet = data;
 	const struct etcd_kv none = {0};
 
-	if (!fleet->desired.text && !fleet->desired.refused_revision)
+	if (!fleet->canary.away && !fleet->desired.text && !fleet->desired.refused_revision)
 		desired_take(&fleet->desired, &none, etcd_state(fleet->etcd)->cluster);
+}
+
+void fleet_read_table(struct fleet *fleet)
+{
+	static const struct etcd_mirror_calls calls = {.changed = on_table, .ready = on_table_ready};
+	char key[ROLLOUT_KEY_MAX];
+
+	if (fleet->table)
+		etcd_mirror_close(fleet->table);
+	fleet->table =
+		etcd_mirror_open(fleet->etcd, rollout_key(fleet->conf.prefix, key, "table"), false, 1, &calls, fleet);
 }
 
 /* Whether the director's table is that of `table` is decided again when one of the files changes. */
@@ -173,6 +185,7 @@ static void loop(struct fleet *fleet)
 		record_step(fleet);
 		now = clock_now_ms();
 		leader_ms = leader_step(fleet->leader, now);
+		canary_step(fleet);
 		status_step(fleet);
 		wait_ms = http_ms >= 0 && http_ms < STEP_MS ? http_ms : STEP_MS;
 		wait_ms = leader_ms >= 0 && leader_ms < wait_ms ? leader_ms : wait_ms;
@@ -183,10 +196,6 @@ static void loop(struct fleet *fleet)
 
 static bool open_fleet(struct fleet *fleet, struct faults *faults)
 {
-	static const struct etcd_mirror_calls calls = {.changed = on_table, .ready = on_table_ready};
-	char key[RECORD_KEY_MAX];
-
-	snprintf(key, sizeof(key), "%s/table", fleet->conf.prefix);
 	if (!open_waits(fleet)) {
 		faults_error(faults, NULL, "no descriptors are left");
 		return false;
@@ -198,7 +207,8 @@ static bool open_fleet(struct fleet *fleet, struct faults *faults)
 	fleet->etcd = etcd_open(&fleet->conf.etcd, faults);
 	if (!fleet->etcd)
 		return false;
-	fleet->table = etcd_mirror_open(fleet->etcd, key, false, 1, &calls, fleet);
+	canary_open(fleet);
+	fleet_read_table(fleet);
 	fleet->lease = etcd_lease_open(fleet->etcd, FLEET_LEASE_S);
 	fleet->leader = leader_open(fleet->etcd, fleet->conf.prefix, fleet->conf.name);
 	record_open(fleet);

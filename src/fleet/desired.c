@@ -126,6 +126,8 @@ static void take_value(struct desired *desired, const struct etcd_kv *kv, uint64
 
 	free(desired->text);
 	desired->text = strdup(kv->value);
+	desired->returns = desired->state.applied > desired->revision && desired->state.newest == desired->revision &&
+			   desired->state.value == value;
 	if (went_back(desired, cluster, value, why, sizeof(why))) {
 		if (value != desired->state.applied_value) {
 			desired->unconfirmed = true;
@@ -164,6 +166,20 @@ void desired_take(struct desired *desired, const struct etcd_kv *kv, uint64_t cl
 		refuse(desired, kv->mod_revision, kv->fault);
 	else
 		take_value(desired, kv, cluster);
+}
+
+void desired_try(struct desired *desired, const char *text, uint64_t revision)
+{
+	free(desired->text);
+	desired->text = text ? strdup(text) : NULL;
+	desired->revision = revision;
+	desired->gone = desired->returns = desired->waits = false;
+	if (desired->text) {
+		allow(desired);
+		want(desired);
+	} else {
+		refuse(desired, revision, "somebody changed or deleted the text of the canary's step in etcd");
+	}
 }
 
 void desired_accept(struct desired *desired, uint64_t cluster)
@@ -235,7 +251,8 @@ bool desired_start(struct desired *desired, struct job *job)
 	desired->apply = (struct apply){
 		.conf = desired->conf,
 		.text = desired->applying,
-		.known = apply_hash(desired->applying, strlen(desired->applying)) == desired->state.applied_value,
+		.known = desired->returns ||
+			 apply_hash(desired->applying, strlen(desired->applying)) == desired->state.applied_value,
 		.written = desired->state.written,
 	};
 	error = job_start(job, apply_run, &desired->apply, desired->conf->reload_timeout_ms + CHILD_MS);

@@ -25,6 +25,7 @@ struct desired {
 	bool gone; /* the key does not exist */
 	bool unconfirmed; /* etcd went back, so the value waits for `glb-fleet accept` */
 	bool waits; /* the value shall be tried */
+	bool returns; /* the value is the one that was in use before desired_try(), so the guard has allowed it */
 	uint64_t next_ms; /* not before this time */
 	unsigned failures, repairs; /* in a row */
 	/* A value that is refused, and why; refused_revision 0: none. */
@@ -52,6 +53,9 @@ void desired_close(struct desired *desired);
 
 /* Takes what the mirror of PREFIX/table has read. `cluster`: of etcd. */
 void desired_take(struct desired *desired, const struct etcd_kv *kv, uint64_t cluster);
+
+/* Tries a table that is not the one of PREFIX/table. text: NULL: it is refused, because it is not that of the plan. */
+void desired_try(struct desired *desired, const char *text, uint64_t revision);
 
 /* The operator says that what etcd has now shall be used, although etcd went back. */
 void desired_accept(struct desired *desired, uint64_t cluster);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "etcd/etcd.h"
+#include "fleet/canary.h"
 #include "fleet/desired.h"
 #include "fleet/fleet_conf.h"
 #include "fleet/job.h"
@@ -45,6 +46,7 @@ struct fleet {
 	struct job job; /* one child process at a time */
 	enum { FLEET_LOOKS, FLEET_APPLIES, FLEET_SAVES } task; /* of the child process */
 	struct record record;
+	struct canary canary;
 	struct leader *leader; /* what advances roll-outs */
 	struct http_server *http;
 	struct fleet_gauges gauges;
@@ -54,6 +56,9 @@ struct fleet {
 
 /* `glb-fleet run`: runs until SIGTERM or SIGINT, which must be blocked. Returns the exit code, and frees *conf. */
 int daemon_run(const char *path, struct fleet_conf *conf);
+
+/* Reads PREFIX/table anew, and watches it. Not for use in a callback. */
+void fleet_read_table(struct fleet *fleet);
 
 /* Returns the revision of the table that the director uses; 0: it is not from etcd, or not known. */
 uint64_t fleet_used_revision(const struct fleet *fleet);

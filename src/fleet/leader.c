@@ -154,7 +154,9 @@ static void add_operations(
 	if (leader->asked == ROLLOUT_ADVANCE) {
 		rollout_key(leader->prefix, key, "rollouts/%s/%" PRIu32, next->id, next->step);
 		json_array_append_new(compare, etcd_compare_revision(key, next->plan_revision));
-		json_array_append_new(operations, etcd_put(rollout_key(leader->prefix, key, "table"), leader->text, 0));
+		if (!rollout_is_canary(next))
+			json_array_append_new(
+				operations, etcd_put(rollout_key(leader->prefix, key, "table"), leader->text, 0));
 	}
 	if (leader->asked != ROLLOUT_FINISH)
 		return;
@@ -326,6 +328,11 @@ struct leader *leader_open(struct etcd *etcd, const char *prefix, const char *na
 	leader->name = name;
 	srandom((unsigned)getpid() ^ (unsigned)time(NULL));
 	return leader;
+}
+
+bool leader_knows_rollout(const struct leader *leader)
+{
+	return leader_sees(leader, LEADER_ROLLOUT);
 }
 
 const struct leader_state *leader_state(const struct leader *leader)

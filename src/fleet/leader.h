@@ -26,6 +26,8 @@ struct leader_state {
 	char error[ETCD_ERROR_MAX]; /* why it cannot advance it; "": nothing is wrong */
 };
 const struct leader_state *leader_state(const struct leader *leader);
+/* Returns true if that is the roll-out that etcd has now, as far as etcd replies. */
+bool leader_knows_rollout(const struct leader *leader);
 
 /* Revokes the lease, so that another one takes over at once. Call it before etcd_close(). */
 void leader_close(struct leader *leader);

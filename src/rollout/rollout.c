@@ -11,7 +11,7 @@
 #include "common/array.h"
 
 static const char *const states[] = {"running", "paused", "stopped", "done", "aborted"};
-static const char *const waits[] = {"none", "drained", "connections"};
+static const char *const waits[] = {"none", "drained", "connections", "canary"};
 
 const char *rollout_state_name(enum rollout_state state)
 {
@@ -125,7 +125,8 @@ bool rollout_apply(
 		rollout->step++;
 		rollout->reached = rollout->proved = false;
 		rollout->counted_s = 0;
-		rollout->table_revision = 0;
+		if (!rollout_is_canary(rollout))
+			rollout->table_revision = 0;
 		return rollout_see(rollout, view->directors, view->count);
 	case ROLLOUT_PAUSE:
 		rollout->state = ROLLOUT_PAUSED;
@@ -139,6 +140,18 @@ bool rollout_apply(
 	}
 	snprintf(rollout->reason, sizeof(rollout->reason), "%s", reason);
 	return true;
+}
+
+bool rollout_is_canary(const struct rollout *rollout)
+{
+	return rollout->steps[rollout->step].wait == ROLLOUT_CANARY;
+}
+
+uint64_t rollout_revision_of(const struct rollout *rollout, const char *name)
+{
+	bool reads_step = rollout_is_canary(rollout) && strcmp(rollout->canary, name) == 0;
+
+	return reads_step ? rollout->plan_revision : rollout->table_revision;
 }
 
 bool rollout_asks_proxies(const struct rollout *rollout)

@@ -12,7 +12,7 @@
 #include "common/text.h"
 #include "common/utc.h"
 
-#define ROLLOUT_MAX_STEPS     8
+#define ROLLOUT_MAX_STEPS     9 /* the table before, 7 of a plan, and that of a canary */
 #define ROLLOUT_MAX_DIRECTORS 2048
 #define ROLLOUT_NAME_MAX      65 /* of a director, with the NUL */
 #define ROLLOUT_ID_MAX        32
@@ -36,6 +36,7 @@ enum rollout_wait {
 	ROLLOUT_NO_WAIT,
 	ROLLOUT_DRAINED, /* the proxies that leave have no connections */
 	ROLLOUT_OLDER, /* the connections that began before this table have ended */
+	ROLLOUT_CANARY, /* of no plan: for wait_s, `canary` alone uses the step, and the others the one before */
 };
 
 struct rollout_step {
@@ -64,9 +65,10 @@ struct rollout {
 	bool proved; /* an operator says that the wait is over */
 	uint32_t counted_s; /* of the wait, or before `reached` of limit_s */
 	uint32_t limit_s; /* in which all directors must use a step */
-	/* mod_revisions of the texts of the steps, and of the table in use. 0: the transaction that writes this
-	 * document also writes them. */
+	/* mod_revisions of the texts of the steps, and of PREFIX/table. 0: the transaction that writes this document
+	 * also writes them. */
 	uint64_t plan_revision, table_revision;
+	char canary[ROLLOUT_NAME_MAX]; /* uses steps[1] before the others do; "": none */
 	char *drains; /* JSON: which proxies prove the waits for ROLLOUT_DRAINED; owned; NULL: operators do */
 	char (*without)[ROLLOUT_NAME_MAX]; /* directors that do not count */
 	size_t without_count;
@@ -133,6 +135,11 @@ bool rollout_apply(
  * proved. One that stopped begins the phase again: nobody knows what directors did meanwhile.
  */
 void rollout_resume(struct rollout *rollout);
+/* Returns true if the canary uses `step`, and the others use the step before. */
+bool rollout_is_canary(const struct rollout *rollout);
+/* Returns the revision of the table that the director must use. The canary reads the text of its step. */
+uint64_t rollout_revision_of(const struct rollout *rollout, const char *name);
+
 /* Returns true if the proxies must prove the wait, and time alone or an operator who resumes after a pause does not. */
 bool rollout_asks_proxies(const struct rollout *rollout);
 /* Returns true if it is paused until an operator proves the wait. */

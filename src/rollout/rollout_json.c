@@ -34,9 +34,9 @@ static bool parse_step(json_t *json, struct rollout_step *step, char *fault)
 	if (json_unpack_ex(json, &error, JSON_STRICT, "{s:s, s:s, s:I, s:s, s:I}", "fingerprint", &fingerprint, "kind",
 		    &kind, "broken", &broken, "wait", &wait, "wait_s", &wait_s) < 0)
 		return wrong(fault, error.text);
-	while (step->wait <= ROLLOUT_OLDER && strcmp(wait, rollout_wait_name(step->wait)) != 0)
+	while (step->wait <= ROLLOUT_CANARY && strcmp(wait, rollout_wait_name(step->wait)) != 0)
 		step->wait++;
-	if (!is_hex64(fingerprint) || step->wait > ROLLOUT_OLDER || broken < 0 || broken > UINT32_MAX || wait_s < 0 ||
+	if (!is_hex64(fingerprint) || step->wait > ROLLOUT_CANARY || broken < 0 || broken > UINT32_MAX || wait_s < 0 ||
 		wait_s > INT32_MAX)
 		return wrong(fault, "a member of a step is out of range");
 	step->broken = (uint32_t)broken;
@@ -55,6 +55,10 @@ static bool parse_steps(const json_t *steps, struct rollout *rollout, char *faul
 		return wrong(fault, "`steps` is not an array of 2 to " TEXT_OF(ROLLOUT_MAX_STEPS) " steps");
 	json_array_foreach(steps, i, step) if (!parse_step(step, &rollout->steps[i], fault)) return false;
 	rollout->count = (uint32_t)json_array_size(steps);
+	for (i = 0; i < rollout->count; i++)
+		if ((rollout->steps[i].wait == ROLLOUT_CANARY) != (i == 1 && *rollout->canary) ||
+			(rollout->steps[i].wait == ROLLOUT_CANARY && (!rollout->steps[i].wait_s || rollout->count < 3)))
+			return wrong(fault, "`canary` and the waits for it do not fit");
 	return true;
 }
 
@@ -109,24 +113,26 @@ static bool set_numbers(struct rollout *rollout, const struct numbers *from, uin
 
 static bool parse(json_t *root, uint64_t revision, struct rollout *rollout, char *fault)
 {
-	const char *id, *takes_back, *state, *by, *reason, *began;
+	const char *id, *takes_back, *state, *by, *reason, *began, *canary;
 	json_t *steps, *without, *seen, *drains;
 	struct numbers numbers;
 	json_error_t error;
 
 	if (json_unpack_ex(root, &error, JSON_STRICT,
-		    "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:b, s:b, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "id", &id,
-		    "takes_back", &takes_back, "state", &state, "by", &by, "reason", &reason, "began", &began, "steps",
-		    &steps, "step", &numbers.step, "reached", &numbers.reached, "proved", &numbers.proved, "counted_s",
-		    &numbers.counted_s, "limit_s", &numbers.limit_s, "plan_revision", &numbers.plan_revision,
-		    "table_revision", &numbers.table_revision, "without", &without, "seen", &seen, "drains", &drains) < 0)
+		    "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:b, s:b, s:I, s:I, s:I, s:I, s:o, s:o, s:s, s:o}", "id",
+		    &id, "takes_back", &takes_back, "state", &state, "by", &by, "reason", &reason, "began", &began,
+		    "steps", &steps, "step", &numbers.step, "reached", &numbers.reached, "proved", &numbers.proved,
+		    "counted_s", &numbers.counted_s, "limit_s", &numbers.limit_s, "plan_revision",
+		    &numbers.plan_revision, "table_revision", &numbers.table_revision, "without", &without, "seen",
+		    &seen, "canary", &canary, "drains", &drains) < 0)
 		return wrong(fault, error.text);
 	while (rollout->state <= ROLLOUT_ABORTED && strcmp(state, rollout_state_name(rollout->state)) != 0)
 		rollout->state++;
 	if (rollout->state > ROLLOUT_ABORTED)
 		return wrong(fault, "`state` is not the name of a state");
-	if (!json_is_array(drains))
-		return wrong(fault, "`drains` is not an array");
+	if (!json_is_array(drains) || (*canary && !rollout_is_name(canary)))
+		return wrong(fault, "`drains` is not an array, or `canary` not the name of a director");
+	copy(rollout->canary, sizeof(rollout->canary), canary);
 	rollout->drains = json_array_size(drains) ? json_dumps(drains, JSON_COMPACT) : NULL;
 	if (!rollout_is_name(id) || strlen(id) >= ROLLOUT_ID_MAX || strlen(takes_back) >= ROLLOUT_ID_MAX)
 		return wrong(fault, "`id` or `takes_back` is not the name of a roll-out");
@@ -170,13 +176,14 @@ json_t *rollout_json(const struct rollout *rollout)
 		json_array_append_new(without, json_string(rollout->without[i]));
 	for (size_t i = 0; i < rollout->seen_count; i++)
 		json_object_set_new(seen, rollout->seen[i].name, json_boolean(rollout->seen[i].healthy));
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:b, s:b, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "id",
-		rollout->id, "takes_back", rollout->takes_back, "state", rollout_state_name(rollout->state), "by",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:b, s:b, s:I, s:I, s:I, s:I, s:o, s:o, s:s, s:o}",
+		"id", rollout->id, "takes_back", rollout->takes_back, "state", rollout_state_name(rollout->state), "by",
 		rollout->by, "reason", rollout->reason, "began", rollout->began, "steps", steps, "step",
 		(json_int_t)rollout->step, "reached", rollout->reached, "proved", rollout->proved, "counted_s",
 		(json_int_t)rollout->counted_s, "limit_s", (json_int_t)rollout->limit_s, "plan_revision",
 		(json_int_t)rollout->plan_revision, "table_revision", (json_int_t)rollout->table_revision, "without",
-		without, "seen", seen, "drains", rollout->drains ? json_loads(rollout->drains, 0, NULL) : json_array());
+		without, "seen", seen, "canary", rollout->canary, "drains",
+		rollout->drains ? json_loads(rollout->drains, 0, NULL) : json_array());
 }
 
 char *rollout_text(const struct rollout *rollout)

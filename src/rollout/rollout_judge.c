@@ -38,8 +38,10 @@ static const struct rollout_director *find_director(const struct rollout_view *v
 
 static bool uses_step(const struct rollout *rollout, const struct rollout_director *director)
 {
-	return director->revision == rollout->table_revision &&
-	       strcmp(director->fingerprint, rollout->steps[rollout->step].fingerprint) == 0;
+	bool waits = rollout_is_canary(rollout) && strcmp(rollout->canary, director->name) != 0;
+
+	return director->revision == rollout_revision_of(rollout, director->name) &&
+	       strcmp(director->fingerprint, rollout->steps[rollout->step - waits].fingerprint) == 0;
 }
 
 /* Several steps have the same fingerprint, because it does not depend on states: so the revision decides. */
@@ -65,7 +67,7 @@ static bool is_director_bad(const struct rollout *rollout, const struct rollout_
 	if (*director->fault)
 		say(reason, "director %s: its key in etcd does not hold a record of glb-fleet: %s", director->name,
 			director->fault);
-	else if (director->refused == rollout->table_revision)
+	else if (director->refused == rollout_revision_of(rollout, director->name))
 		say(reason, "director %s refused the table of step %" PRIu32 ": %s", director->name, rollout->step,
 			director->refusal);
 	else if (seen && seen->healthy && !director->healthy)
@@ -102,6 +104,12 @@ static bool is_bad(const struct rollout *rollout, const struct rollout_view *vie
 			name, rollout->step);
 		return true;
 	}
+	if (rollout_is_canary(rollout) &&
+		(rollout_is_without(rollout, rollout->canary) || !find_director(view, rollout->canary))) {
+		say(reason, "the canary %s does not count, or is not alive, so nothing would prove step %" PRIu32,
+			rollout->canary, rollout->step);
+		return true;
+	}
 	if (*counting == 0)
 		say(reason, "no director is alive, so nothing would prove step %" PRIu32, rollout->step);
 	return *counting == 0;
@@ -130,8 +138,9 @@ static enum rollout_verdict judge_behind(const struct rollout *rollout, const st
 {
 	bool late = !rollout->reached && view->phase_ms > UINT64_C(1000) * rollout->limit_s;
 
-	say(reason, "%zu of %zu director%s do%s not use step %" PRIu32 "%s: %s uses %s of revision %" PRIu64, behind,
-		counting, text_plural(counting), behind == 1 ? "es" : "", rollout->step, late ? " in time" : "",
+	say(reason, "%zu of %zu director%s do%s not use step %" PRIu32 "%s%s: %s uses %s of revision %" PRIu64, behind,
+		counting, text_plural(counting), behind == 1 ? "es" : "", rollout->step,
+		rollout_is_canary(rollout) ? " (the canary) or the one before (the others)" : "", late ? " in time" : "",
 		first->name, *first->fingerprint ? first->fingerprint : "no table", first->revision);
 	if (rollout->reached)
 		return ROLLOUT_LOSE;
@@ -153,8 +162,9 @@ static enum rollout_verdict judge_wait(const struct rollout *rollout, const stru
 		return ROLLOUT_KEEP;
 	}
 	if (view->phase_ms < UINT64_C(1000) * needed_s) {
-		say(reason, "all directors use step %" PRIu32 ": waits %" PRIu32 " s, of which %" PRIu64 " s have passed",
-			rollout->step, needed_s, view->phase_ms / 1000);
+		say(reason, "%s use%s step %" PRIu32 ": waits %" PRIu32 " s, of which %" PRIu64 " s have passed",
+			step->wait == ROLLOUT_CANARY ? rollout->canary : "all directors",
+			step->wait == ROLLOUT_CANARY ? "s alone" : "", rollout->step, needed_s, view->phase_ms / 1000);
 		return ROLLOUT_KEEP;
 	}
 	if (waits && step->wait_s == 0) {

@@ -100,14 +100,23 @@ class Fleet:
             try:
                 with self.lock:
                     self.look()
-            except (OSError, AssertionError):
+            except (OSError, AssertionError, ValueError):
                 pass  # etcd is down, or somebody put what is no table
 
+    def canary(self):
+        """The director that uses another table than the rest, with its text and revision."""
+        document = self.document()
+        if document.get("state") not in ("running", "paused", "stopped") or document["steps"][document["step"]]["wait"] != "canary":
+            return None, None, 0
+        return document["canary"], *self.kv(f"rollouts/{document['id']}/{document['step']}")
+
     def look(self):
-        text, revision = self.kv("table")
+        canary, table = self.canary(), self.kv("table")
+        text, revision = table
         if text and revision not in [seen for seen, _ in self.published]:
             self.published.append((revision, text))
         for name in self.names:
+            text, revision = canary[1:] if name == canary[0] else table
             if name in self.gone:
                 if self.written.pop(name, None):
                     self.delete(f"directors/{name}")

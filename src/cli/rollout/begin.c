@@ -80,6 +80,9 @@ static void set_steps(struct rollout *rollout, const struct plan_input *input, c
 	const struct rollout_terms *terms)
 {
 	set_step(rollout, &input->current, "before", 0, plan->first_wait, terms->wait_s);
+	if (terms->canary)
+		set_step(rollout, plan->count ? &plan->steps[0].set : &input->wanted.set, "canary",
+			plan->count ? plan->steps[0].broken : 0, ROLLOUT_CANARY, terms->canary_s);
 	for (uint32_t i = 0; i < plan->count; i++) {
 		const struct plan_step *step = &plan->steps[i];
 
@@ -98,6 +101,10 @@ static const char *wait_text(const struct rollout_step *step, bool asks, char te
 
 	if (step->wait == ROLLOUT_NO_WAIT)
 		return "";
+	if (step->wait == ROLLOUT_CANARY) {
+		snprintf(text, 128, " on the canary, which uses it alone for %" PRIu32 " s", step->wait_s);
+		return text;
+	}
 	if (asks && step->wait == ROLLOUT_DRAINED && step->wait_s)
 		snprintf(text, 128, "%s: waits for the metrics of the proxies, at most %" PRIu32 " s",
 			texts[step->wait], step->wait_s);
@@ -152,6 +159,22 @@ static int check_directors(struct session *session, const struct rollout *rollou
 		reason);
 }
 
+/* An unhealthy canary would prove nothing. */
+static bool set_canary(const struct session *session, struct rollout *rollout, const char *name)
+{
+	const struct rollout_director *director = session->directors, *end = director + session->director_count;
+
+	while (director < end && strcmp(director->name, name) != 0)
+		director++;
+	if (director == end || *director->fault || !director->healthy || rollout_is_without(rollout, name)) {
+		command_error("rollout: --canary: '%s' is not the name of a director that is alive, healthy, and counts",
+			name);
+		return false;
+	}
+	snprintf(rollout->canary, sizeof(rollout->canary), "%s", name);
+	return true;
+}
+
 /* Step 0 and the last one are the texts that were read; see plan_step_text(). */
 static char *make_text(const struct session *session, const struct plan_input *input, const struct plan *plan,
 	const struct approved *approved, const char *wanted, uint32_t number)
@@ -177,7 +200,7 @@ static void add_texts(const struct session *session, const struct rollout *rollo
 	char key[ROLLOUT_KEY_MAX];
 
 	for (uint32_t i = 0; i < rollout->count; i++) {
-		char *text = make_text(session, input, plan, approved, wanted, i);
+		char *text = make_text(session, input, plan, approved, wanted, i - (*rollout->canary && i > 1));
 
 		if (!text)
 			alloc_failed();
@@ -256,6 +279,7 @@ static int write_plan(struct session *session, const struct plan_input *input, c
 	} else if (rollout_leave_out(&rollout, terms->without) &&
 		   rollout_see(&rollout, session->directors, session->director_count) &&
 		   (back || check_directors(session, &rollout) == COMMAND_OK) &&
+		   (!terms->canary || set_canary(session, &rollout, terms->canary)) &&
 		   (!terms->proxies || rollout_set_drains(&rollout, input, terms->proxies))) {
 		add_texts(session, &rollout, input, plan, terms->approved, wanted, operations, &size);
 		if (back)

@@ -17,12 +17,19 @@ static const struct command_option options[] = {
 /* Returns how the director stands to the table in etcd. */
 static const char *standing(const struct session *session, const struct rollout_director *director)
 {
+	const struct rollout *rollout = &session->rollout;
+	bool is_active = *rollout->id && rollout_is_active(rollout);
+
 	if (*director->fault)
 		return "no record";
-	if (rollout_is_without(&session->rollout, director->name) && rollout_is_active(&session->rollout))
+	if (is_active && rollout_is_without(rollout, director->name))
 		return "without";
 	if (director->refused && director->refused == session->table_revision)
 		return "refused";
+	if (is_active && rollout_is_canary(rollout) && strcmp(director->name, rollout->canary) == 0)
+		return director->refused == rollout->plan_revision    ? "refused"
+		       : director->revision == rollout->plan_revision ? "canary"
+								      : "behind";
 	return director->revision && director->revision == session->table_revision ? "current" : "behind";
 }
 

@@ -25,6 +25,8 @@ static const struct command_option options[] = {
 	[ROLLOUT_PROXIES] = {"proxies", "FILE",
 		"start, abort: the metrics of the proxies in FILE prove that those that leave have no connections"},
 	[ROLLOUT_IS_DRAINED] = {"drained", NULL, "resume: go on, although these proxies have not proved it"},
+	[ROLLOUT_CANARY_NAME] = {"canary", "NAME", "start: director NAME uses the first step before the others do"},
+	[ROLLOUT_CANARY_WAIT] = {"canary-wait", "TIME", "start: how long the canary must stay healthy alone", "5m"},
 	[ROLLOUT_STEP_LIMIT] = {"step-limit", "TIME",
 		"start, abort: stop if a director does not use a step in this time", "5m"},
 	[ROLLOUT_STAY] = {"stay", NULL, "abort: leave the table in use that is in use now"},
@@ -87,7 +89,10 @@ static int read_terms(const struct command_args *args, struct rollout_terms *ter
 	if (broken && !text_percent(broken, &terms->max_broken))
 		return command_usage(
 			"rollout: --max-broken: '%s' is not a percentage from 0 to 100, such as 5 or 0.25", broken);
-	if (!read_time(args, ROLLOUT_DRAINED_AFTER, "2h", &terms->wait_s) ||
+	if (strcmp(args->operands[0], "start") == 0)
+		terms->canary = args->options[ROLLOUT_CANARY_NAME];
+	if (!read_time(args, ROLLOUT_CANARY_WAIT, "5m", &terms->canary_s) ||
+		!read_time(args, ROLLOUT_DRAINED_AFTER, "2h", &terms->wait_s) ||
 		!read_time(args, ROLLOUT_STEP_LIMIT, "5m", &terms->limit_s) ||
 		!read_time(args, ROLLOUT_TIMEOUT, "30m", &timeout_s))
 		return COMMAND_USAGE;
@@ -193,7 +198,8 @@ static bool put_back(struct session *session, json_t *operations)
 		return false;
 	}
 	text = session_text(session,
-		rollout_key(session->conf.prefix, key, "rollouts/%s/%u", rollout->id, (unsigned)rollout->step),
+		rollout_key(session->conf.prefix, key, "rollouts/%s/%u", rollout->id,
+			(unsigned)rollout->step - rollout_is_canary(rollout)),
 		&revision);
 	if (text && revision == rollout->plan_revision) {
 		json_array_append_new(operations, etcd_put(rollout_key(session->conf.prefix, key, "table"), text, 0));
@@ -249,12 +255,12 @@ static bool is_refused(const struct session *session)
 static bool take_step_back(struct session *session)
 {
 	const struct rollout *rollout = &session->rollout;
+	unsigned before = rollout->step - 1 - (rollout->steps[rollout->step - 1].wait == ROLLOUT_CANARY);
 	char key[ROLLOUT_KEY_MAX], *text;
 	uint64_t revision;
 
-	text = session_text(session,
-		rollout_key(session->conf.prefix, key, "rollouts/%s/%u", rollout->id, (unsigned)rollout->step - 1),
-		&revision);
+	text = session_text(
+		session, rollout_key(session->conf.prefix, key, "rollouts/%s/%u", rollout->id, before), &revision);
 	if (!text)
 		return false;
 	free(session->table);
@@ -264,7 +270,7 @@ static bool take_step_back(struct session *session)
 		command_error("rollout: abort: somebody changed %s: end the roll-out with --stay", key);
 	else
 		command_note("a director refuses step %u, so the way back begins with step %u", (unsigned)rollout->step,
-			(unsigned)rollout->step - 1);
+			before);
 	return revision == rollout->plan_revision;
 }
 

@@ -15,6 +15,8 @@ enum {
 	ROLLOUT_DRAINED_AFTER,
 	ROLLOUT_PROXIES,
 	ROLLOUT_IS_DRAINED,
+	ROLLOUT_CANARY_NAME,
+	ROLLOUT_CANARY_WAIT,
 	ROLLOUT_STEP_LIMIT,
 	ROLLOUT_STAY,
 	ROLLOUT_DETACH,
@@ -38,6 +40,8 @@ struct rollout_terms {
 	double max_broken; /* percent */
 	uint32_t wait_s, limit_s;
 	const char *without; /* NAME,NAME; NULL: none */
+	const char *canary; /* NULL: none */
+	uint32_t canary_s;
 	const char *proxies; /* the file that names them; NULL: operators prove that they are drained */
 	const struct approved *approved; /* instead of a plan; NULL: none */
 	bool waits; /* follows a roll-out that is paused, too */

@@ -32,7 +32,8 @@ static unsigned count_users(const struct session *session)
 	unsigned users = 0;
 
 	for (size_t i = 0; i < session->director_count; i++)
-		users += session->directors[i].revision == rollout->table_revision;
+		users += session->directors[i].revision ==
+			 rollout_revision_of(rollout, rollout->canary); /* of the step, which a canary uses alone */
 	return users;
 }
 

@@ -94,6 +94,9 @@ static void test_documents_of_others_are_refused(void **state)
 		{"\"broken\":7", "\"broken\":4294967296"},
 		{"[{\"step\":1}]", "{}"},
 		{"[{\"step\":1}]", "null"},
+		{"\"canary\":\"\"", "\"canary\":\"lb1\""}, /* no step waits for it */
+		{"\"canary\":\"\"", "\"canary\":\"a/b\""},
+		{"\"wait\":\"none\"", "\"wait\":\"canary\""},
 		{"[\"lb9\"]", "[9]"},
 		{"[\"lb9\"]", "[\"a/b\"]"},
 		{"{\"lb1\":true}", "{\"lb1\":1}"},
@@ -117,6 +120,41 @@ static void test_documents_of_others_are_refused(void **state)
 		free(made);
 	}
 	free(text);
+}
+
+static void test_canaries_that_do_not_fit_are_refused(void **state)
+{
+	struct rollout good = {.id = "r",
+		.canary = "lb2",
+		.steps = {{"00000000000000aa", "before", 0, ROLLOUT_NO_WAIT, 0},
+			{"00000000000000bb", "canary", 7, ROLLOUT_CANARY, 5},
+			{"00000000000000bb", "wanted", 7, ROLLOUT_NO_WAIT, 0}},
+		.count = 3,
+		.step = 1,
+		.limit_s = 300};
+
+	(void)state;
+	for (unsigned i = 0; i < 5; i++) {
+		struct rollout made = good, rollout;
+		char fault[ROLLOUT_REASON_MAX] = "", *text;
+
+		if (i == 1)
+			made.canary[0] = '\0';
+		if (i == 2)
+			made.steps[1].wait_s = 0;
+		if (i == 3)
+			made.count = 2; /* nobody else would ever use the step */
+		if (i == 4)
+			made.steps[2].wait = ROLLOUT_CANARY;
+		text = rollout_text(&made);
+		assert_int_equal(rollout_parse(text, 44, &rollout, fault), i == 0);
+		if (i == 0) {
+			assert_true(rollout_is_canary(&rollout));
+			assert_int_equal(rollout_revision_of(&rollout, "lb2"), 44);
+			rollout_free(&rollout);
+		}
+		free(text);
+	}
 }
 
 static void test_control_characters_are_replaced(void **state)
@@ -194,6 +232,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_document_comes_back),
 		cmocka_unit_test(test_documents_of_others_are_refused),
+		cmocka_unit_test(test_canaries_that_do_not_fit_are_refused),
 		cmocka_unit_test(test_control_characters_are_replaced),
 		cmocka_unit_test(test_record_of_a_director),
 		cmocka_unit_test(test_hostile_records_have_a_fault),

@@ -15,7 +15,7 @@
 
 /*
  * A director is a letter and the revision that it uses, with '+' (healthy) or '-', and then '!' (it refused the step's
- * revision), 'r' (it refused an older one), 'f' (another fingerprint) or '?' (its key is no record).
+ * revision), 'p' (that of the plan), 'r' (it refused an older one), 'f' (another fingerprint) or '?' (its key is no record).
  * A director that was seen is a letter with '+' or '-'.
  */
 struct judge_case {
@@ -45,7 +45,10 @@ static size_t read_directors(const char *text, struct rollout_director *director
 		director->healthy = *end == '+';
 		strcpy(director->reasons, director->healthy ? "" : "no next hop");
 		for (text = end + 1; *text && *text != ' '; text++) {
-			director->refused = *text == '!' ? STEP_REVISION : *text == 'r' ? 60 : director->refused;
+			director->refused = *text == '!'   ? STEP_REVISION
+					    : *text == 'p' ? 90
+					    : *text == 'r' ? 60
+							   : director->refused;
 			strcpy(director->refusal, "it shrinks");
 			if (*text == 'f')
 				strcpy(director->fingerprint, "00000000000000bb");
@@ -207,6 +210,101 @@ static void test_step_is_judged_by_the_directors_that_are_alive(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		check(&cases[i]);
+}
+
+/* The canary is c. It uses the text of step 1, which has the plan's revision; the others use step 0. */
+static void test_canary_is_judged_apart_from_the_others(void **state)
+{
+	static const struct {
+		const char *name, *directors, *without, *reason;
+		uint64_t phase_s;
+		bool reached;
+		enum rollout_verdict verdict;
+	} cases[] = {
+		{.name = "as planned", .directors = "a70+f c90+", .verdict = ROLLOUT_REACH},
+		{.name = "the canary is behind", .directors = "a70+f c70+f", .verdict = ROLLOUT_KEEP, .reason = "c uses"},
+		{.name = "the canary has another table", .directors = "a70+f c90+f", .verdict = ROLLOUT_KEEP},
+		{.name = "another one is ahead", .directors = "a90+ c90+", .verdict = ROLLOUT_KEEP, .reason = "a uses"},
+		{.name = "the canary is behind for too long",
+			.directors = "a70+f c70+f",
+			.phase_s = 301,
+			.verdict = ROLLOUT_STOP},
+		{.name = "the canary refuses",
+			.directors = "a70+f c70+p",
+			.verdict = ROLLOUT_STOP,
+			.reason = "director c refused"},
+		{.name = "a refusal of others is old", .directors = "a70+pf c90+", .verdict = ROLLOUT_REACH},
+		{.name = "the canary gets worse",
+			.directors = "a70+f c90-",
+			.verdict = ROLLOUT_STOP,
+			.reason = "director c was healthy before"},
+		{.name = "the canary vanishes",
+			.directors = "a70+f",
+			.verdict = ROLLOUT_STOP,
+			.reason = "director c vanished"},
+		{.name = "the canary is left out",
+			.directors = "a70+f c90+",
+			.without = "c",
+			.verdict = ROLLOUT_STOP,
+			.reason = "the canary c does not count"},
+		{.name = "it is watched",
+			.directors = "a70+f c90+",
+			.reached = true,
+			.phase_s = 9,
+			.verdict = ROLLOUT_KEEP,
+			.reason = "c uses alone step 1: waits 10 s"},
+		{.name = "it was watched",
+			.directors = "a70+f c90+",
+			.reached = true,
+			.phase_s = 10,
+			.verdict = ROLLOUT_ADVANCE},
+		{.name = "it goes back meanwhile",
+			.directors = "a70+f c70+f",
+			.reached = true,
+			.phase_s = 9,
+			.verdict = ROLLOUT_LOSE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rollout_director directors[8];
+		struct rollout_seen seen[8];
+		struct rollout_view view = {.directors = directors,
+			.count = read_directors(cases[i].directors, directors),
+			.table_revision = STEP_REVISION,
+			.phase_ms = cases[i].phase_s * 1000};
+		struct rollout rollout = {.count = 3,
+			.step = 1,
+			.canary = "c",
+			.reached = cases[i].reached,
+			.limit_s = 300,
+			.plan_revision = 90,
+			.table_revision = STEP_REVISION,
+			.steps = {{.fingerprint = "00000000000000bb"},
+				{.fingerprint = FINGERPRINT, .wait = ROLLOUT_CANARY, .wait_s = 10}}};
+		char reason[ROLLOUT_REASON_MAX];
+
+		read_seen("a+ c+", &rollout, seen);
+		if (cases[i].without)
+			assert_true(rollout_add_without(&rollout, cases[i].without));
+		if (rollout_judge(&rollout, &view, reason) != cases[i].verdict ||
+			(cases[i].reason && !strstr(reason, cases[i].reason)))
+			fail_msg("%s: %s", cases[i].name, reason);
+		free(rollout.without);
+	}
+}
+
+static void test_revision_of_the_table_changes_with_its_step(void **state)
+{
+	struct rollout rollout = {.count = 3, .table_revision = STEP_REVISION, .steps[1].wait = ROLLOUT_CANARY};
+	struct rollout_view view = {0};
+
+	(void)state;
+	assert_true(rollout_apply(&rollout, ROLLOUT_ADVANCE, &view, ""));
+	assert_int_equal(rollout.table_revision, STEP_REVISION); /* the canary's step is not in PREFIX/table */
+	assert_true(rollout_apply(&rollout, ROLLOUT_ADVANCE, &view, ""));
+	assert_int_equal(rollout.table_revision, 0);
+	rollout_free(&rollout);
 }
 
 static void test_wait_ends_after_its_time_or_a_proof(void **state)
@@ -391,6 +489,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_step_is_judged_by_the_directors_that_are_alive),
+		cmocka_unit_test(test_canary_is_judged_apart_from_the_others),
+		cmocka_unit_test(test_revision_of_the_table_changes_with_its_step),
 		cmocka_unit_test(test_wait_ends_after_its_time_or_a_proof),
 		cmocka_unit_test(test_verdicts_change_the_document),
 		cmocka_unit_test(test_clock_never_counts_more_than_it_saw),
