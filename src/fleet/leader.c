@@ -71,6 +71,7 @@ static void contest(struct leader *leader)
 	uint64_t lease;
 
 	leader->clock = (struct rollout_clock){0};
+	leader_end_drain(leader); /* under another leader, the phase may begin again unseen */
 	if (!leader_sees(leader, LEADER_NAME))
 		return;
 	if (leader->keys[LEADER_NAME].revision) {

@@ -211,8 +211,7 @@ static void add_texts(const struct session *session, const struct rollout *rollo
 	}
 }
 
-/* Adds what ends the roll-out that is taken back. */
-static void add_end(const struct session *session, const struct rollout *back, json_t *operations)
+void rollout_add_end(const struct session *session, const struct rollout *back, json_t *operations)
 {
 	struct rollout ended = *back;
 	char key[ROLLOUT_KEY_MAX], *text;
@@ -283,7 +282,7 @@ static int write_plan(struct session *session, const struct plan_input *input, c
 		   (!terms->proxies || rollout_set_drains(&rollout, input, terms->proxies))) {
 		add_texts(session, &rollout, input, plan, terms->approved, wanted, operations, &size);
 		if (back)
-			add_end(session, back, operations);
+			rollout_add_end(session, back, operations);
 		code = session_write(session, &rollout, json_incref(operations), size) ? COMMAND_OK : COMMAND_FAILED;
 	}
 	json_decref(operations);

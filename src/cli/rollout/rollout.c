@@ -279,19 +279,12 @@ static int stay(struct session *session)
 {
 	struct rollout *rollout = &session->rollout;
 	json_t *operations = json_array();
-	char key[ROLLOUT_KEY_MAX], *text;
 
 	rollout->state = ROLLOUT_ABORTED;
 	rollout_sign(rollout);
 	snprintf(rollout->reason, sizeof(rollout->reason), "%s aborted it; the table %s", rollout->by,
 		session->puts_table ? "before is put back" : "stays");
-	text = rollout_text(rollout);
-	json_array_append_new(operations,
-		etcd_put(rollout_key(session->conf.prefix, key, "history/%s", rollout->id), text ? text : "", 0));
-	free(text);
-	for (unsigned i = 0; i < rollout->count; i++)
-		json_array_append_new(operations,
-			etcd_delete(rollout_key(session->conf.prefix, key, "rollouts/%s/%u", rollout->id, i)));
+	rollout_add_end(session, rollout, operations);
 	if (!session_write(session, rollout, operations, 0))
 		return COMMAND_FAILED;
 	printf("roll-out %s is aborted; the table in etcd %s\n", rollout->id,

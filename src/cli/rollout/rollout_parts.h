@@ -53,6 +53,9 @@ void rollout_sign(struct rollout *rollout);
 /* Adds the names to those that do not count. */
 bool rollout_leave_out(struct rollout *rollout, const char *names);
 
+/* Adds the operations that abort a roll-out, without its document. */
+void rollout_add_end(const struct session *session, const struct rollout *rollout, json_t *operations);
+
 /*
  * Plans the way from the table in etcd to a text, prints it, and writes it as one transaction. back: the roll-out that
  * this takes back; NULL: none. Returns COMMAND_OK or the exit code.
