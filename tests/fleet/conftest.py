@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import json
 import tempfile
 from pathlib import Path
 
 import pytest
 from agent import PREFIX, Agent
+from agent import table as agents_table
 from etcd import Client, Etcd, encode
-from rollouts import BACKENDS, Fleet, timeless
+from rollouts import BACKENDS, Fleet, rollout_lines, timeless
 
+from lab.tools import wait_until
 from support.cli import run, table, write_tables
 
 
@@ -68,3 +71,31 @@ def fleet(etcd, tmp_path):
         made.put("table", made.plan[0])
         made.settle()
         yield made
+
+
+@pytest.fixture
+def start(etcd, make_agent):
+    """start(TEXT): three directors that use this table."""
+
+    def run_all(text, secrets=None):
+        made = [make_agent(f"d{i}") for i in (1, 2, 3)]
+        for each in made:
+            if secrets:
+                each.path("keys", Path).mkdir()
+                each.path("keys/web", Path).write_text(json.dumps(secrets))
+                each.path("keys/web", Path).chmod(0o600)
+            each.__enter__()
+        if secrets:
+            members = json.loads("{" + made[0].call("keys", "web").stdout + "}")
+            text = agents_table(1, 2, 3, 4, keys=members)
+        etcd.put(f"{PREFIX}/table", text)
+        wait_until(lambda: [line.split()[3] for line in rollout_lines(made[0], "fleet")[1:-1]] == ["current"] * 3,
+                   lambda: f"three directors: {rollout_lines(made[0], 'fleet')} {made[0].log}")
+        return made
+
+    return run_all
+
+
+@pytest.fixture
+def agents(start):
+    return start(agents_table(1, 2, 3, 4))

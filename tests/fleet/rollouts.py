@@ -9,6 +9,8 @@ import threading
 import time
 import urllib.request
 
+from agent import PREFIX
+
 from lab.tools import BUILD, TIMEOUT_S, wait_until
 from support.cli import OK, backend, run, run_json
 
@@ -180,3 +182,21 @@ def check_done(fleet):
     assert json.loads(fleet.kv(f"history/{document['id']}")[0]) == document
     assert [fleet.kv(f"rollouts/{document['id']}/{i}")[0] for i in range(4)] == [None] * 4
     return document
+
+
+# Of glb-fleet itself
+
+
+def rollout_lines(agent, *words, **options):
+    return run(*words, "--config", agent.path("fleet.conf"), **options).stdout.splitlines()
+
+
+def document(etcd):
+    return json.loads(etcd.get(f"{PREFIX}/rollout") or "{}")
+
+
+def wait_state(etcd, state, **members):
+    def there():
+        found = document(etcd)
+        return found.get("state") == state and all(found[key] == value for key, value in members.items()) and found
+    return wait_until(there, lambda: f"{state} {members}; it is {document(etcd)}")

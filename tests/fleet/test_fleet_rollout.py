@@ -3,56 +3,11 @@
 
 import json
 import signal
-from pathlib import Path
 
-import pytest
 from agent import PREFIX, table
+from rollouts import document, rollout_lines, wait_state
 
-from lab.tools import wait_until
-from support.cli import FAILED, run
-
-
-@pytest.fixture
-def start(etcd, make_agent):
-    """start(TEXT): three directors that use this table."""
-
-    def run_all(text, secrets=None):
-        made = [make_agent(f"d{i}") for i in (1, 2, 3)]
-        for each in made:
-            if secrets:
-                each.path("keys", Path).mkdir()
-                each.path("keys/web", Path).write_text(json.dumps(secrets))
-                each.path("keys/web", Path).chmod(0o600)
-            each.__enter__()
-        if secrets:
-            members = json.loads("{" + made[0].call("keys", "web").stdout + "}")
-            text = table(1, 2, 3, 4, keys=members)
-        etcd.put(f"{PREFIX}/table", text)
-        wait_until(lambda: [line.split()[3] for line in rollout_lines(made[0], "fleet")[1:-1]] == ["current"] * 3,
-                   lambda: f"three directors: {rollout_lines(made[0], 'fleet')} {made[0].log}")
-        return made
-
-    return run_all
-
-
-@pytest.fixture
-def agents(start):
-    return start(table(1, 2, 3, 4))
-
-
-def rollout_lines(agent, *words, **options):
-    return run(*words, "--config", agent.path("fleet.conf"), **options).stdout.splitlines()
-
-
-def document(etcd):
-    return json.loads(etcd.get(f"{PREFIX}/rollout") or "{}")
-
-
-def wait_state(etcd, state, **members):
-    def there():
-        found = document(etcd)
-        return found.get("state") == state and all(found[key] == value for key, value in members.items()) and found
-    return wait_until(there, lambda: f"{state} {members}; it is {document(etcd)}")
+from support.cli import FAILED
 
 
 def test_fleet_changes_its_table_by_itself(agents, etcd, tmp_path):

@@ -6,8 +6,7 @@ import signal
 
 import pytest
 from agent import PREFIX, table
-from rollouts import FAST, writes
-from test_fleet_rollout import agents, document, rollout_lines, start, wait_state  # noqa: F401: fixtures
+from rollouts import FAST, document, rollout_lines, wait_state, writes
 
 from lab.tools import wait_until
 from support.cli import FAILED, run
@@ -55,7 +54,7 @@ def uses(made, *backends):
 
 
 @pytest.fixture
-def canary(agents, tmp_path):  # noqa: F811
+def canary(agents, tmp_path):
     """d2 is the canary, in a roll-out whose way back loses too many backends for the guard. The steps are canary and wanted."""
     def begin(seconds):
         wanted = tmp_path / "wanted.json"
@@ -65,7 +64,7 @@ def canary(agents, tmp_path):  # noqa: F811
     return begin
 
 
-def test_agent_is_the_canary_and_then_one_of_all(agents, canary, etcd):  # noqa: F811
+def test_agent_is_the_canary_and_then_one_of_all(agents, canary, etcd):
     canary("6s")
     assert uses(agents, 4, 30, 4)
     # It is killed, and started again: it neither goes back to the old table nor forgets that it is the canary.
@@ -77,7 +76,7 @@ def test_agent_is_the_canary_and_then_one_of_all(agents, canary, etcd):  # noqa:
 
 
 @pytest.mark.parametrize("end", ["abort", "deleted", "while it is down"])
-def test_canary_goes_back_when_the_roll_out_ends(agents, canary, etcd, end):  # noqa: F811
+def test_canary_goes_back_when_the_roll_out_ends(agents, canary, etcd, end):
     canary("1h")
     before = agents[1].etcd_table_revision()
     if end == "while it is down":
@@ -93,7 +92,7 @@ def test_canary_goes_back_when_the_roll_out_ends(agents, canary, etcd, end):  # 
     assert uses(agents, 4, 4, 4) and record["refused"] is None
 
 
-def test_documents_that_make_nobody_a_canary(agents, canary, etcd):  # noqa: F811
+def test_documents_that_make_nobody_a_canary(agents, canary, etcd):
     """The text was changed after the plan; a roll-out that is older than the table; one that names nobody here."""
     found = canary("1h")
     text = etcd.get(f"{PREFIX}/rollouts/{found['id']}/1")
