@@ -8,7 +8,8 @@
   lab/lab forward HOST PORT
                          make a port of a host reachable for a browser
   lab/lab down           stop the lab
-  lab/lab demo           run the demo; with --keep its lab stays up
+  lab/lab demo           run the demo, or with --fleet that of a roll-out; with
+                         --keep its lab stays up
   lab/lab list           list the scenarios
   lab/lab scenario NAME  run a scenario, or `all`, each in its own lab
 
@@ -25,7 +26,7 @@ import subprocess
 import sys
 import textwrap
 
-from lab import capsule, demo, forward, monitor, scenario, status
+from lab import capsule, demo, demo_fleet, forward, monitor, scenario, status
 from lab.fleet import Fleet
 from lab.tools import COMMAND, LabError, check_tools
 from lab.topology import HOPS, MAX_DIRECTORS, MAX_PROXIES, MONITOR, Shape
@@ -104,6 +105,7 @@ def parse(argv):
     run.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD")
     command("list", do_list)
     show = command("demo", do_demo)
+    show.add_argument("--fleet", action="store_true", help="a roll-out through etcd: plan, progress, a director that refuses a table")
     show.add_argument("--keep", action="store_true", help="leave the lab up")
     play = command("scenario", do_scenario)
     play.add_argument("names", nargs="+", metavar="NAME")
@@ -123,6 +125,7 @@ def parse_inside(argv):
     parser.add_argument("--fds")
     parser.add_argument("--shape", type=json.loads, default={})
     parser.add_argument("--scenario")
+    parser.add_argument("--fleet", action="store_true")
     parser.add_argument("--seconds", type=int)
     parser.add_argument("--reloads", type=int)
     return parser.parse_args(argv[1:])
@@ -155,9 +158,10 @@ def in_capsule_up(arguments):
 
 
 def do_demo(arguments):
+    argv = capsule.self_argv("_demo", *["--fleet"] * arguments.fleet)
     if not arguments.keep:
-        return subprocess.run(capsule.dying_with_us(capsule.capsule_argv(capsule.self_argv("_demo")))).returncode
-    if not capsule.launch(usual_name(), capsule.self_argv("_demo"), f"run {COMMAND} down"):
+        return subprocess.run(capsule.dying_with_us(capsule.capsule_argv(argv))).returncode
+    if not capsule.launch(usual_name(), argv, f"run {COMMAND} down"):
         return 1
     show_pages(usual_name(), demo.LEFT, healthcheck=True)
     return 0
@@ -166,7 +170,7 @@ def do_demo(arguments):
 def in_capsule_demo(arguments):
     capsule.enter_capsule()
     keeping = arguments.fds is not None
-    fleet, broken = demo.run(keeping)
+    fleet, broken = demo.run(keeping, demo_fleet.FleetDemo if arguments.fleet else demo.Demo)
     if broken or not keeping:
         return 1 if broken else 0
     keep = capsule.announce(arguments.fds)

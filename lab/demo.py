@@ -55,6 +55,8 @@ class Voice:
 
 
 class Demo:
+    kept = KEPT
+
     def __init__(self, voice):
         self.voice = voice
         self.failed = []
@@ -214,20 +216,23 @@ class Demo:
         result = self.stage.result
         wrong = bool(result.broken or result.failed or self.failed)
         if keep and not wrong:
-            self.voice.say(f"\n{KEPT.rstrip()}")
+            self.voice.say(f"\n{self.kept.rstrip()}")
         self.voice.say(f"\ndemo: {result.broken} of {result.connections} connections broken")
         return wrong
 
+    def play(self):
+        self.up()
+        self.packets()
+        self.long_lived()
+        self.shares()
+        self.stop_service()
+        self.start_service()
+        self.downloads()
 
-def run(keep):
+
+def run(keep, story=Demo):
     """Returns the fleet, and whether anything went wrong."""
-    demo = Demo(Voice())
-    demo.up()
-    demo.packets()
-    demo.long_lived()
-    demo.shares()
-    demo.stop_service()
-    demo.start_service()
-    demo.downloads()
+    demo = story(Voice())
+    demo.play()
     wrong = demo.finish(keep)
     return demo.fleet, wrong

@@ -113,10 +113,15 @@ class Agent:
     def __init__(self, director):
         self.director, self.host = director, director.host
         self.conf, self.log = f"{director.folder}/fleet.conf", f"{director.folder}/fleet.log"
-        write(self.conf, CONF.format(
+        self.configure()
+        self.start()
+
+    def configure(self, more=""):
+        """The next start uses it."""
+        director = self.director
+        write(self.conf, more + CONF.format(
             endpoints=", ".join(f'"{url(each)}"' for each in ETCD_LINKS), prefix=PREFIX, name=director.name, folder=director.folder,
             files=(BY_HEALTHCHECK if director.healthcheck else BUILDS).format(director)))
-        self.start()
 
     def start(self):
         with open(self.log, "a") as log:
@@ -130,6 +135,12 @@ class Agent:
     def kill(self):
         self.process.kill()
         self.process.wait(TIMEOUT_S)
+
+    def restart(self):
+        """As `systemctl restart` does."""
+        self.process.terminate()
+        self.process.wait(TIMEOUT_S)
+        self.start()
 
     def rollout(self, *words):
         """Runs `glb-director-cli rollout` on this host. Returns the exit code and what it printed."""
