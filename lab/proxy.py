@@ -108,6 +108,12 @@ class Proxy:
         """Attaches glb-redirect, or replaces it by one with other options."""
         return self.host.run(program("glb-redirect", self.build), "attach", device, "--config-file", self.redirect_conf, *options)
 
+    def serve(self, vips):
+        """Adds VIPs to those of the host. The services listen on all addresses."""
+        self.host.ip(*(f"addr add {vip}/{'128' if ':' in vip else '32'} dev lo{' nodad' if ':' in vip else ''}" for vip in vips))
+        write(self.redirect_conf, read(self.redirect_conf).replace("allow_to = [", "allow_to = [" + "".join(f'"{vip}", ' for vip in vips)))
+        self.host.run(program("glb-redirect", self.build), "reload", "eth0")
+
     def wait_ready(self):
         if self.echo.stdout.readline() != "ready\n":
             raise LabError(f"{self.name}: the echo service did not start:\n{read(self.log)}")

@@ -42,27 +42,26 @@ class Table:
                 each.update(values)
         return self._with(backends)
 
-    def with_port(self, port):
-        """The table with binds of another TCP port of the VIPs."""
-        return self.with_members(binds=[*self._binds(), *self._binds(port)])
-
-    def without_port(self, port):
-        return self.with_members(binds=[each for each in self.members["binds"] if each["port"] != port])
+    def with_vips(self, vips, replaces=None):
+        """The table with exactly these VIPs. `replaces`: fingerprint of the table that may lose VIPs to this one."""
+        return self.with_members(binds=self._binds(vips), replaces=replaces)
 
     @staticmethod
-    def _binds(*ports):
-        return [{"ip": vip, "proto": "tcp", "port": port} for vip in VIPS for port in ports or (HTTP_PORT, ECHO_PORT)]
+    def _binds(vips=VIPS):
+        return [{"ip": vip, "proto": "tcp", "port": port} for vip in vips for port in (HTTP_PORT, ECHO_PORT)]
 
     def json(self):
+        members = {name: value for name, value in self.members.items() if value is not None}
+        confirmed = {"replaces": members.pop("replaces")} if "replaces" in members else {}
         table = {
             "name": "web",
             "hash_key": HASH_KEY,
             "seed": SEED,
             "binds": self._binds(),
-            **{name: value for name, value in self.members.items() if value is not None},
+            **members,
             "backends": self.backends,
         }
-        return json.dumps({"tables": [table]}, indent=1) + "\n"
+        return json.dumps({"tables": [table], **confirmed}, indent=1) + "\n"
 
 
 class WrittenTable:

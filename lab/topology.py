@@ -16,6 +16,7 @@ from lab.tools import write
 
 VIP4, VIP6 = "203.0.113.10", "2001:db8:f::10"
 VIPS = (VIP4, VIP6)
+MORE_VIPS = ("203.0.113.20", "2001:db8:f::20")  # only in scenarios that add VIPs
 HTTP_PORT, ECHO_PORT, GUE_PORT = 80, 7000, 19523
 HEALTH_URI = "/health"
 
@@ -236,6 +237,11 @@ class StaticRoutes:
         self._set([*self.links, link])
 
     add = announce  # static routes need no waiting
+
+    def serve(self, vips):
+        """Routes for more VIPs, to the same directors."""
+        groups = dict(self.GROUPS)
+        self.router.ip(*(f"route add {vip} nhid {groups[6 if ':' in vip else 4]}" for vip in vips))
 
     def withdraw(self, director):
         link = director.link

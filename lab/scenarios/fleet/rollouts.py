@@ -11,12 +11,21 @@ DRAINED_AFTER = "2s"
 ROLLOUT_S = 120  # the longest time of a roll-out
 
 
+def told(path):
+    """The digest of a table, and what it says. Health and previous states are left out, because glb-healthcheck changes them on each director."""
+    shown = cli_json("show", path)
+    says = [[each["name"], each["row_hops"], each["balance"], each["binds"], [[b["ip"], b["state"], b["weight"]] for b in each["backends"]]]
+            for each in shown["tables"]]
+    return shown["digest"], json.dumps(says)
+
+
 class Watcher:
     """Asks all directors again and again which table they use, until the end of the `with` block."""
 
     def __init__(self, stage: Stage):
         self.stage, self.fleet = stage, stage.fleet
-        self.samples = []
+        self.samples = []  # {director: digest}
+        self.says = {}  # digest: what the table says
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run)
 
@@ -32,21 +41,21 @@ class Watcher:
         while not self._end.wait(0.1):
             sample = {}
             for director in self.fleet.running():
-                try:
-                    sample[director.name] = director.stats()["digest"]
-                except LabError:  # it ended meanwhile
-                    continue
+                digest = director.stats()["digest"]
+                if digest not in self.says:
+                    self.says.update([told(director.source)])  # which may be newer than the table in use
+                sample[director.name] = digest
             self.samples.append(sample)
 
     def check(self, published):
-        """`published`: digests of all tables that were ever in etcd, in order. No director uses another one, and two differ by one step at most."""
-        unknown = {each for sample in self.samples for each in sample.values()} - set(published)
+        """`published`: all tables that were ever in etcd, in order. No director uses another one, and two differ by one step at most."""
+        used = {each for sample in self.samples for each in sample.values()}
+        unknown = {digest: self.says.get(digest) for digest in used if self.says.get(digest) not in published}
         self.stage.expect("no director uses a table that was not rolled out", not unknown, unknown)
+        published = [each for i, each in enumerate(published) if published[i - 1 : i] != [each]]  # steps may differ in previous states only
         at, apart = 0, 0
         for sample in self.samples:
-            if unknown & set(sample.values()):
-                continue
-            places = [self._place(published, at, each) for each in sample.values()]
+            places = [self._place(published, at, self.says[each]) for each in sample.values() if each not in unknown]
             if places:
                 apart = max(apart, max(places) - min(places))
                 at = min(places)
@@ -54,9 +63,9 @@ class Watcher:
         self.stage.expect("no two directors differ by more than one step", apart <= 1, apart)
 
     @staticmethod
-    def _place(published, at, digest):
-        """The next place of the digest from `at` on: a roll-out may bring an older table back."""
-        return next((i for i in range(at, len(published)) if published[i] == digest), published.index(digest))
+    def _place(published, at, table):
+        """The next place of the table from `at` on: a roll-out may bring an older one back."""
+        return next((i for i in range(at, len(published)) if published[i] == table), published.index(table))
 
 
 class Rollouts:
@@ -65,7 +74,7 @@ class Rollouts:
     def __init__(self, stage):
         self.stage, self.fleet = stage, stage.fleet
         self.plans = []  # what `rollout start` printed
-        self.published = [self.fleet.running()[0].stats()["digest"]]
+        self.published = [self._told(self.fleet.etcd.get("table"))]  # what the tables say that were in etcd, in order
 
     @property
     def agent(self):
@@ -90,55 +99,56 @@ class Rollouts:
         """Begins a roll-out, and returns at once."""
         path = f"{self.agent.director.folder}/wanted.json"
         write(path, table.json())
-        code, text = self.agent.rollout("start", path, "--drained-after", DRAINED_AFTER, "--detach", *options)
-        if code:
-            raise LabError(f"rollout start: {text}")
+        self.plans.append(self.command("start", path, "--drained-after", DRAINED_AFTER, "--detach", *options))
         self.fleet.table = table
         self._note_steps()
-        self.plans.append(text)
-        return text
 
     def _note_steps(self):
         rollout = self.status()["rollout"]
-        for step in range(1, len(rollout["steps"])):
-            self.published.append(self._digest(self.fleet.etcd.get(f"rollouts/{rollout['id']}/{step}")))
+        self.published += [self._told(self.fleet.etcd.get(f"rollouts/{rollout['id']}/{step}")) for step in range(1, len(rollout["steps"]))]
 
-    def _digest(self, text):
+    def _told(self, text):
         path = f"{self.agent.director.folder}/step.json"
         write(path, text)
-        return cli_json("show", path)["digest"]
+        return told(path)[1]
 
     def abort(self):
         """The steps that were not published are forgotten."""
-        rollout = self.status()["rollout"]
-        unpublished = len(rollout["steps"]) - 1 - rollout["step"]
-        del self.published[len(self.published) - unpublished:]
-        code, text = self.agent.rollout("abort", "--drained-after", DRAINED_AFTER, "--detach")
-        if code:
-            raise LabError(f"rollout abort: {text}")
+        self.command("abort", "--drained-after", DRAINED_AFTER, "--detach")
+        aborted = self.ended()[-1]
+        del self.published[len(self.published) - (len(aborted["steps"]) - 1 - aborted["step"]):]
         self._note_steps()
 
-    def resume(self):
-        code, text = self.agent.rollout("resume", "--detach")
+    def command(self, *words):
+        code, text = self.agent.rollout(*words)
         if code:
-            raise LabError(f"rollout resume: {text}")
+            raise LabError(f"rollout {words[0]}: {text}")
+        return text
+
+    def resume(self):
+        self.command("resume", "--detach")
 
     def wait(self, *states):
         """Waits until the roll-out is in one of these states, and returns it."""
         wait_until(lambda: self.state()[0] in states, lambda: f"the roll-out to be {' or '.join(states)}: {self.status()}", ROLLOUT_S)
         return self.state()[0]
 
-    def wait_step(self, step):
-        wait_until(lambda: self.state()[1] >= step or self.state()[0] != "running", lambda: f"step {step}: {self.status()}", 60)
+    def wait_step(self, step, reached=False):
+        """Waits until the step is published, or `reached` by all directors, or the roll-out no longer runs."""
+        def there():
+            rollout = self.status()["rollout"]
+            return rollout["state"] != "running" or (rollout["step"] >= step and rollout["reached"] >= reached)
+
+        wait_until(there, lambda: f"step {step}: {self.status()}")
+
+    def used(self):
+        """{director: what the table in use says}"""
+        tables = {each.name: (each.stats()["digest"], told(each.source)) for each in self.fleet.running()}
+        return {name: says if built == digest else digest for name, (digest, (built, says)) in tables.items()}
 
     def finish(self):
         self.wait("done")
-        used = {each.name: each.stats()["digest"] for each in self.fleet.running()}
-        self.stage.expect("every director uses the wanted table", set(used.values()) == {self.published[-1]}, used)
-
-    def through(self, table, *options):
-        self.start(table, *options)
-        self.finish()
+        wait_until(lambda: set(self.used().values()) == {self.published[-1]}, lambda: f"every director to use the wanted table: {self.used()}")
 
     def ended(self):
         return json.loads(self.agent.rollout("history", "--json")[1])["history"]
