@@ -95,11 +95,11 @@ class Rollouts:
         rollout = self.status()["rollout"]
         return rollout["state"], rollout["step"]
 
-    def start(self, table, *options):
+    def start(self, table, *options, drained_after=DRAINED_AFTER):
         """Begins a roll-out, and returns at once."""
         path = f"{self.agent.director.folder}/wanted.json"
         write(path, table.json())
-        self.plans.append(self.command("start", path, "--drained-after", DRAINED_AFTER, "--detach", *options))
+        self.plans.append(self.command("start", path, "--drained-after", drained_after, "--detach", *options))
         self.fleet.table = table
         self._note_steps()
 
