@@ -113,8 +113,14 @@ class Rollouts:
         return told(path)[1]
 
     def abort(self):
-        """The steps that were not published are forgotten."""
-        self.command("abort", "--drained-after", DRAINED_AFTER, "--detach")
+        """The steps that were not published are forgotten. If the leader has just written, the command says that one must try again."""
+        def done():
+            code, text = self.agent.rollout("abort", "--drained-after", DRAINED_AFTER, "--detach")
+            if code and "and try again" not in text:
+                raise LabError(f"rollout abort: {text}")
+            return code == 0
+
+        wait_until(done, "an abort between two writes of the leader")
         aborted = self.ended()[-1]
         del self.published[len(self.published) - (len(aborted["steps"]) - 1 - aborted["step"]):]
         self._note_steps()
