@@ -39,7 +39,7 @@ def path_of(name, build=BUILD):
 def program(name, build=BUILD):
     path = path_of(name, build)
     if not path.exists():
-        remedy = "install glb-announce, glb-director, glb-healthcheck and glb-redirect" if INSTALLED else "run script/bootstrap and script/build"
+        remedy = "install glb-announce, glb-director, glb-fleet, glb-healthcheck and glb-redirect" if INSTALLED else "run script/bootstrap and script/build"
         raise LabError(f"{path} is missing: {remedy}")
     return str(path)
 
