@@ -45,7 +45,6 @@ class FleetDemo(Demo):
         self.voice.say("   glb-fleet on each director takes the table from etcd; glb-healthcheck uses it\n"
                        f"   {NEW} is not in the table yet")
         self.stage = Stage(self.fleet, Result("demo", __doc__), lambda text: self.check(False, text))
-        self.wait_standing(STRICT, "current")
 
     # Commands, as an operator runs them
 
@@ -62,18 +61,23 @@ class FleetDemo(Demo):
         if process.returncode != code:
             self.check(False, f"{words[0]}: exit code {process.returncode}, not {code}")
 
-    def standing(self):
-        """{director: its `standing` in the list of the fleet}"""
+    def directors(self):
+        """The list of the fleet; empty while etcd does not reply."""
         done = subprocess.run(self.command("fleet", "--json"), cwd=self.fleet.directors[OPERATOR].folder, capture_output=True, text=True, check=False)
-        return {each["name"]: each["standing"] for each in json.loads(done.stdout)["directors"]} if done.returncode == 0 else {}
+        return json.loads(done.stdout)["directors"] if done.returncode == 0 else []
 
-    def wait_standing(self, name, standing):
-        wait_until(lambda: self.standing().get(name) == standing, lambda: f"{name} to be {standing}: {self.standing()}")
+    def wait_good(self):
+        """Waits until all directors are healthy and use the table in etcd."""
+        def good():
+            return [each["standing"] == "current" and each["healthy"] for each in self.directors()] == [True] * len(self.fleet.directors)
+
+        wait_until(good, lambda: f"all directors to be current and healthy: {self.directors()}")
 
     # The story
 
     def look(self):
         self.voice.step(f"The operator works on {OPERATOR}. Look at the fleet")
+        self.wait_good()
         self.operator("fleet")
 
     def start(self):
@@ -112,11 +116,11 @@ class FleetDemo(Demo):
         strict = self.fleet.agents[STRICT]
         strict.configure()
         strict.restart()
-        self.wait_standing(STRICT, "current")
+        self.wait_good()
         self.operator("rollout", "resume")
         self.operator("rollout", "history")
-        standing = self.standing()
-        self.check(len(standing) == 3 and set(standing.values()) == {"current"}, f"{len(standing)} directors use the new table")
+        standing = [each["standing"] for each in self.directors()]
+        self.check(standing == ["current"] * len(self.fleet.directors), f"{len(standing)} directors use the new table")
         new = self.stage.new_connections("done", at_least=100)
         self.check(OLD not in new and NEW in new, f"{sum(new.values())} new connections, all answered by {', '.join(sorted(new))}")
 
