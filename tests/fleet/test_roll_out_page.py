@@ -17,7 +17,7 @@ from support.rollout_text import ends, plain, story
 from support.tree import TREE
 
 PAGE = TREE / "docs/howto/roll-out.md"
-LOOK, START, RESUME, STOPPED, ABORT, JOB = marked("docs/howto/roll-out.md", "host")
+LOOK, START, RESUME, STOPPED, ABORT, PLAN, JOB = marked("docs/howto/roll-out.md", "host")
 
 
 def text(*numbers):
@@ -32,7 +32,7 @@ class Operator:
 
     def run(self, command):
         """What a command prints, and its exit code."""
-        own = f'glb-director-cli() {{ {CLI} "$@" --config lb1/fleet.conf; }}\n'
+        own = f'glb-director-cli() {{ case $1 in plan) {CLI} "$@" ;; *) {CLI} "$@" --config lb1/fleet.conf ;; esac; }}\n'
         done = subprocess.run(["bash", "-c", own + command], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=4 * TIMEOUT_S, check=False)
         return done.stdout, done.returncode
@@ -84,7 +84,9 @@ def test_page(agents, operator, etcd):
     follow(operator, "start wanted.json", "paused")
     assert operator.walk(ABORT) == [0, 0]
     assert etcd.get(f"{PREFIX}/table") == text(12, 13, 14, 15)
-    output, code = operator.run(JOB.replace("2h", "1s"))
+    assert operator.run(f"etcdctl() {{ command etcdctl --endpoints {etcd.endpoints[0]} \"$@\"; }}\n" + PLAN.replace("$ ", "").replace("/glb/ams1", PREFIX))[1] == 0
+    assert (operator.folder / "current.json").read_text() == text(12, 13, 14, 15) + "\n"
+    output, code = operator.run(JOB.replace("$ ", "").replace(" --proxies proxies", "").replace("2h", "1s"))
     assert code == 0 and ends(output.splitlines())[-1][0] == "done", output
     assert etcd.get(f"{PREFIX}/table") == wanted.read_text()
 
