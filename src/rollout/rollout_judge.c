@@ -162,9 +162,10 @@ static enum rollout_verdict judge_wait(const struct rollout *rollout, const stru
 		return ROLLOUT_KEEP;
 	}
 	if (view->phase_ms < UINT64_C(1000) * needed_s) {
-		say(reason, "%s use%s step %" PRIu32 ": waits %" PRIu32 " s, of which %" PRIu64 " s have passed",
+		say(reason, "%s %s step %" PRIu32 ": waits %" PRIu32 " s, of which %" PRIu64 " s have passed",
 			step->wait == ROLLOUT_CANARY ? rollout->canary : "all directors",
-			step->wait == ROLLOUT_CANARY ? "s alone" : "", rollout->step, needed_s, view->phase_ms / 1000);
+			step->wait == ROLLOUT_CANARY ? "alone uses" : "use", rollout->step, needed_s,
+			view->phase_ms / 1000);
 		return ROLLOUT_KEEP;
 	}
 	if (waits && step->wait_s == 0) {

@@ -14,7 +14,7 @@ from support.tree import TREE
 ROLLOUT = {"id": "20260101-120000-1a2b", "takes_back": "", "by": "me", "reason": "", "began": "2026-01-01T12:00:00Z",
            "steps": [{"fingerprint": f"{i:016x}", "kind": "before", "broken": 0, "wait": "none", "wait_s": 0} for i in range(3)],
            "step": 2, "reached": False, "proved": False, "counted_s": 0, "limit_s": 300, "plan_revision": 1, "table_revision": 1,
-           "without": [], "seen": {}}
+           "without": [], "seen": {}, "canary": "", "drains": []}
 
 
 @pytest.fixture

@@ -252,7 +252,7 @@ static void test_canary_is_judged_apart_from_the_others(void **state)
 			.reached = true,
 			.phase_s = 9,
 			.verdict = ROLLOUT_KEEP,
-			.reason = "c uses alone step 1: waits 10 s"},
+			.reason = "c alone uses step 1: waits 10 s"},
 		{.name = "it was watched",
 			.directors = "a70+f c90+",
 			.reached = true,
