@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The commands of roll-outs, on a real etcd, with directors that are records."""
 
+import contextlib
 import json
 import os
 import pty
@@ -27,6 +28,43 @@ def test_two_operators_start_at_the_same_time(fleet):
     errors = [process.communicate(timeout=60)[1] for process in both]
     assert sorted(process.returncode for process in both) == [0, FAILED]
     assert any("changed in etcd meanwhile, so nothing is written" in error or "wait until it is done" in error for error in errors)
+
+
+@contextlib.contextmanager
+def leader_writes_first(fleet, times):
+    """A fleet.conf of an etcd where somebody writes the document just before a command does, so many times."""
+    left = [times]
+
+    def write(connection, request):
+        if left[0]:
+            left[0] -= 1
+            fleet.put("rollout", fleet.kv("rollout")[0])
+        reply(connection, fleet.call("/v3/kv/txn", request))
+
+    with HostileEtcd(kv_range=lambda connection, request: reply(connection, fleet.call("/v3/kv/range", request)), kv_txn=write) as between:
+        conf = fleet.folder / "between.conf"
+        conf.write_text(fleet.conf.read_text().replace(json.dumps(fleet.etcd.endpoints), json.dumps([between.url])))
+        yield conf
+        assert left == [0]
+
+
+@pytest.mark.parametrize("words, state", [(["pause"], "paused"), (["abort", "--stay", "--detach"], "aborted")])
+def test_pause_and_abort_are_right_whatever_the_leader_writes_first(fleet, words, state):
+    start(fleet)
+    with leader_writes_first(fleet, 5) as conf:
+        assert "changed in etcd meanwhile, so nothing is written" in run("rollout", *words, "--config", conf, code=FAILED).stderr
+    with leader_writes_first(fleet, 4) as conf:
+        assert "meanwhile" not in run("rollout", *words, "--config", conf).stderr
+    assert fleet.document()["state"] == state
+
+
+def test_resume_does_not_try_again(fleet):
+    """What it takes for mended or proved may be something else now."""
+    start(fleet)
+    fleet.rollout("pause")
+    with leader_writes_first(fleet, 1) as conf:
+        assert "changed in etcd meanwhile" in run("rollout", "resume", "--config", conf, code=FAILED).stderr
+    assert fleet.document()["state"] == "paused"
 
 
 def test_missing_fleet_conf(tmp_path):

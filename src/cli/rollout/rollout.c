@@ -12,6 +12,7 @@
 #include "table/file/table_load.h"
 
 #define MAX_WAIT_S (30 * 86400)
+#define MAX_TRIES  5
 
 static const struct command_option options[] = {
 	[ROLLOUT_CONFIG] = {"config", "FILE", "fleet.conf", INSTALLED_FLEET_CONF},
@@ -338,6 +339,18 @@ void rollout_offer_actions(void)
 		command_offer(actions[i], NULL);
 }
 
+/* The leader may write at any time. To pause or to abort is right whatever it has written, so that is tried again. */
+static int end_it(struct session *session, const struct command_args *args, const struct rollout_terms *terms)
+{
+	unsigned tries = 0;
+	int code;
+
+	do
+		code = strcmp(args->operands[0], "pause") == 0 ? pause_it(session) : abort_it(session, args, terms);
+	while (session->late && ++tries < MAX_TRIES && session_read(session));
+	return code;
+}
+
 static int act(struct session *session, const struct command_args *args, const struct rollout_terms *terms)
 {
 	const char *action = args->operands[0];
@@ -349,7 +362,7 @@ static int act(struct session *session, const struct command_args *args, const s
 	if (strcmp(action, "history") == 0)
 		return rollout_history(session, json);
 	if (strcmp(action, "pause") == 0) {
-		code = pause_it(session);
+		code = end_it(session, args, terms);
 		return code == COMMAND_OK && session_read(session) ? rollout_show(session, terms, false, false) : code;
 	}
 	if (strcmp(action, "start") == 0)
@@ -357,7 +370,7 @@ static int act(struct session *session, const struct command_args *args, const s
 	else if (strcmp(action, "resume") == 0)
 		code = resume(session, terms, args->options[ROLLOUT_IS_DRAINED]);
 	else if (strcmp(action, "abort") == 0)
-		code = abort_it(session, args, terms);
+		code = end_it(session, args, terms);
 	else
 		return command_usage("rollout: '%s' is none of start, status, pause, resume, abort, history", action);
 	return code == COMMAND_OK && session->wrote && !args->options[ROLLOUT_DETACH] ? rollout_follow(session, terms)
@@ -375,6 +388,10 @@ static int rollout_run(const struct command_args *args)
 	code = COMMAND_FAILED;
 	if (session_open(&session, args->values[ROLLOUT_CONFIG]) && session_read(&session))
 		code = act(&session, args, &terms);
+	if (session.late)
+		command_error(
+			"%s: the roll-out or the table changed in etcd meanwhile, so nothing is written: look at `rollout status`, and try again",
+			session.path);
 	session_close(&session);
 	return code;
 }

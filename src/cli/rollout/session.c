@@ -161,11 +161,8 @@ bool session_write(struct session *session, const struct rollout *document, json
 	result = etcd_ask(session->etcd, ETCD_TXN, etcd_txn(compares, operations), &body);
 	written = result == ETCD_DONE && etcd_txn_succeeded(body);
 	session->wrote |= written;
+	session->late = result == ETCD_DONE && !written;
 	json_decref(body);
-	if (result == ETCD_DONE && !written)
-		command_error(
-			"%s: the roll-out or the table changed in etcd meanwhile, so nothing is written: look at `rollout status`, and try again",
-			session->path);
 	if (result == ETCD_UNREACHABLE)
 		command_error("%s: etcd may have written it or not: look at `rollout status`", session->path);
 	if (result != ETCD_DONE)

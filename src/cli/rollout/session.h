@@ -16,6 +16,7 @@ struct session {
 	char *table, *leader;
 	uint64_t table_revision, rollout_revision;
 	bool wrote; /* a transaction succeeded */
+	bool late; /* the last one changed nothing, because somebody else wrote first */
 	bool puts_table; /* session_write() also writes `table`, which is not that of etcd */
 	struct rollout rollout; /* id "": there was none */
 	char fault[ROLLOUT_REASON_MAX]; /* why the key is no roll-out; "": it is one, or there is none */
@@ -38,7 +39,7 @@ bool session_each(struct session *session, const char *prefix, unsigned limit,
 
 /*
  * Writes the document with the operations, which it takes, if the roll-out and the table are still those that were
- * read. False: nothing is written; `size` of the operations is said if they are too large.
+ * read. False: nothing is written; `late` has no message yet. `size` of the operations is said if they are too large.
  */
 bool session_write(struct session *session, const struct rollout *document, json_t *operations, size_t size);
 
