@@ -29,8 +29,9 @@ def write(tmp_path):
 
 def hops(letters, **members):
     """The addresses of each row, as text."""
-    rows = load_tables({"tables": [table(backends=backends(letters), **members)]})[0].all_rows()
-    return [[".".join(map(str, hop.address)) for hop in row] for row in rows]
+    found = load_tables({"tables": [table(backends=backends(letters), **members)]})[0]
+    texts = {backend.address: ".".join(map(str, backend.address)) for backend in found.backends}
+    return [[texts[hop.address] for hop in row] for row in found.all_rows()]
 
 
 def follow(steps, **members):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal, localcontext
 from functools import lru_cache
+from itertools import repeat
 
 from .siphash import siphash24, siphash24_many
 
@@ -57,6 +58,9 @@ class Backend:
     healthy: bool = True
     weight: int = 100
 
+    def __hash__(self):
+        return hash(self.address)
+
     @classmethod
     def from_json(cls, backend):
         address = ipaddress.ip_address(backend["ip"]).packed
@@ -97,7 +101,7 @@ def order_hops(natural, hops, holders=()):
     matched = [backend for backend in holders[:1] if backend and backend.healthy]
     first = (matched or good or healthy or natural)[0]
     if not holders:
-        return list(dict.fromkeys([first, *natural]))[:hops]
+        return [first, *(backend for backend in natural[: hops + 1] if backend is not first)][:hops]
     held = [backend for backend in holders if backend]
     order = list(dict.fromkeys([first, *living_first(held), *living_first(natural)]))[:hops]
     return order[:1] + living_first(order[1:])
@@ -235,15 +239,17 @@ class Table:
         """The backends that can be in rows."""
         return [backend for backend in self.backends if backend.state != "inactive"]
 
-    def holders(self, row):
-        """The holders of a row, now and in the previous states; None: none that can be a hop. Empty if that changes no hop."""
-        if not self.balance and not self.previous:
-            return []
-        if not self._holders:
+    def holder_addresses(self):
+        """The address of the holder of each row, for each state, now and in the previous ones; None: none. Empty if that changes no hop."""
+        if not self._holders and (self.balance or self.previous):
             taking = {backend.address: backend.weight for backend in self.backends if backend.state in ("active", "filling")}
             self._holders += [match_rows(self.seed, State(self.balance, taking)), *(hold_rows(self.seed, state) for state in self.previous)]
+        return self._holders
+
+    def holders(self, row):
+        """The holders of a row, now and in the previous states; None: none that can be a hop. Empty if that changes no hop."""
         serving = {backend.address: backend for backend in self.serving}
-        return [serving.get(addresses[row]) for addresses in self._holders]
+        return [serving.get(addresses[row]) for addresses in self.holder_addresses()]
 
     def natural_order(self, row):
         row_seed = siphash24(self.seed, row.to_bytes(4, "big"))
@@ -265,9 +271,12 @@ class Table:
         if len(self._rows) < ROWS:
             serving = {backend.address: backend for backend in self.serving}
             orders = natural_orders(self.seed, tuple((backend.address, backend.weight) for backend in self.serving))
-            for row, order in enumerate(orders):
-                natural = [serving[address] for address in order]
-                self._rows[row] = order_hops(natural, self.hops, self.holders(row))
+            made = {}  # rows with the same order and holders have the same hops
+            for row, case in enumerate(zip(map(tuple, orders), zip(*self.holder_addresses()) if self.holder_addresses() else repeat(()))):
+                if case not in made:
+                    order, holders = case
+                    made[case] = order_hops([serving[address] for address in order], self.hops, list(map(serving.get, holders)))
+                self._rows[row] = made[case]
         return [self._rows[row] for row in range(ROWS)]
 
 
