@@ -400,7 +400,6 @@ def test_edit_during_a_reload_that_is_refused(agent):
         agent.wait_refused(bad, "the director refuses it")
         wait_until(lambda: agent.table.read_text() == table(1, 2, 3), lambda: agent.log)
         assert (agent.folder / "table.json.before").read_text() == table(1, 2, 9)
-        agent.stop()  # waits for its child process, which still writes in the folder
 
 
 def test_edit_before_a_table_that_is_refused(agent):
