@@ -33,6 +33,14 @@ def value_of(value):
     return json.dumps(value)
 
 
+def build(folder, text, path):
+    """What glb-healthcheck does: it sets `healthy`, and builds the binary table."""
+    document = json.loads(text)
+    document["tables"][0]["backends"][0]["healthy"] = False
+    (folder / "dst.json").write_text(json.dumps(document))
+    subprocess.run([CLI, "build-config", "--force", folder / "dst.json", path], check=True, capture_output=True)
+
+
 class Agent:
     """`with agent:` runs the director and the agent."""
 
@@ -96,6 +104,12 @@ class Agent:
     def stop(self, how=signal.SIGTERM):
         self.process.send_signal(how)
         return self.process.wait(TIMEOUT_S)
+
+    def kill_with_children(self):
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        self.stop(signal.SIGKILL)
+        for child in children:
+            os.kill(int(child), signal.SIGKILL)
 
     def call(self, command, *words, code=0):
         done = subprocess.run([FLEET, command, "--config-file", self.folder / "fleet.conf", *words], capture_output=True, text=True,

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from agent import PREFIX, table
+from agent import PREFIX, build, table
 from etcd import Etcd, encode
 from hostile_etcd import HostileEtcd
 
@@ -321,13 +321,6 @@ def test_two_agents_with_one_name(make_agent, folder):
             two.wait_log("no other glb-fleet has the name d1 any more")
 
 
-def kill_with_children(agent):
-    children = Path(f"/proc/{agent.process.pid}/task/{agent.process.pid}/children").read_text().split()
-    agent.stop(signal.SIGKILL)
-    for child in children:
-        os.kill(int(child), signal.SIGKILL)
-
-
 def test_agent_killed_between_write_and_reload(agent):
     good = agent.put(table(1, 2, 3))
     with agent:
@@ -335,125 +328,11 @@ def test_agent_killed_between_write_and_reload(agent):
         agent.answer(silent=True)  # the child process waits for the director
         newer = agent.put(table(1, 2, 3, 4))
         wait_until(lambda: agent.table.read_text() == table(1, 2, 3, 4), lambda: agent.log)
-        kill_with_children(agent)
+        agent.kill_with_children()
         agent.answer()
         agent.start()
         agent.wait_used(newer)
         assert not (agent.folder / "table.json.before").exists()
-
-
-def test_file_that_an_operator_has_edited_is_kept_beside(agent):
-    agent.table.write_text(table(1, 2, 9))
-    agent.table.chmod(0o640)
-    revision = agent.put(table(1, 2, 3))
-    before = agent.folder / "table.json.before"
-    with agent:
-        agent.wait_used(revision)
-        assert before.read_text() == table(1, 2, 9) and agent.table.read_text() == table(1, 2, 3)
-        assert before.stat().st_mode & 0o777 == agent.table.stat().st_mode & 0o777 == 0o640
-        agent.wait_log("was not as glb-fleet had written it")
-        agent.table.write_text(table(1, 2, 8))
-        wait_until(lambda: agent.table.read_text() == table(1, 2, 3), lambda: agent.log)
-        agent.wait_log("was changed or removed by another program")
-        assert (before.read_text(), before.with_suffix(".before.2").read_text()) == (table(1, 2, 9), table(1, 2, 8))
-        agent.table.write_text(table(1, 2, 8))
-        agent.wait_log("was not as glb-fleet had written it", 3)
-        wait_until(lambda: agent.table.read_text() == table(1, 2, 3), lambda: agent.log)
-        assert len(list(agent.folder.glob("table.json.before*"))) == 2  # the text is kept already
-        agent.table.unlink()
-        wait_until(lambda: agent.table.exists() and agent.table.read_text() == table(1, 2, 3), lambda: agent.log)
-        assert agent.metrics()["glb_fleet_tables_edited_total"] >= 2
-
-
-def test_edit_is_kept_although_the_agent_is_killed_while_it_applies(agent):
-    """After its start, the file has a text that the agent does not remember. It does not take the place of the operator's."""
-    agent.table.write_text(table(1, 2, 9))
-    before = agent.folder / "table.json.before"
-    agent.answer(silent=True)  # the child process waits for the director
-    agent.put(table(1, 2, 3))
-    with agent:
-        wait_until(lambda: agent.table.read_text() == table(1, 2, 3), lambda: agent.log)
-        kill_with_children(agent)
-        agent.answer()
-        newer = agent.put(table(1, 2, 3, 4))
-        agent.start()
-        agent.wait_used(newer)
-        assert before.read_text() == table(1, 2, 9)
-
-
-def edit(agent, text):
-    """As an editor does it: no reader finds a half of it."""
-    (agent.folder / "edit").write_text(text)
-    (agent.folder / "edit").rename(agent.table)
-
-
-def test_edit_during_a_reload_that_is_refused(agent):
-    """The files are restored after a refusal, but not over what an operator has written meanwhile."""
-    agent.put(table(1, 2, 3))
-    with agent:
-        agent.wait_used(agent.etcd_table_revision())
-        agent.answer(hold=True, refuse="no")
-        bad = agent.put(table(1, 2, 3, 4))
-        wait_until(lambda: agent.table.read_text() == table(1, 2, 3, 4), lambda: agent.log)
-        edit(agent, table(1, 2, 9))
-        agent.answer(refuse="no")
-        agent.wait_refused(bad, "the director refuses it")
-        wait_until(lambda: agent.table.read_text() == table(1, 2, 3), lambda: agent.log)
-        assert (agent.folder / "table.json.before").read_text() == table(1, 2, 9)
-
-
-def test_edit_before_a_table_that_is_refused(agent):
-    """The refusal leaves the edited file as it was, and it is mended then, because it is not from etcd."""
-    agent.put(table(1, 2, 3))
-    with agent:
-        agent.wait_used(agent.etcd_table_revision())
-        agent.answer(refuse="no")
-        edit(agent, table(1, 2, 9))
-        agent.wait_refused(agent.put(table(1, 2, 3, 4)), "the director refuses it")
-        wait_until(lambda: agent.table.read_text() == table(1, 2, 3), lambda: agent.log)
-        assert (agent.folder / "table.json.before").read_text() == table(1, 2, 9)
-        agent.stop()
-
-
-def test_more_edits_than_are_kept(agent):
-    """The agent would have to destroy one, so it waits for an operator."""
-    for i in range(1, 100):
-        (agent.folder / f"table.json.before{f'.{i}' if i > 1 else ''}").write_text(str(i))
-    agent.table.write_text(table(1, 2, 9))
-    agent.put(table(1, 2, 3))
-    with agent:
-        agent.wait_record(lambda record: "the files .before to .before.99 exist: remove them" in " ".join(record["reasons"]))
-        assert agent.table.read_text() == table(1, 2, 9)
-        (agent.folder / "table.json.before.7").unlink()
-        agent.wait_used(agent.etcd_table_revision())
-        assert (agent.folder / "table.json.before.7").read_text() == table(1, 2, 9)
-
-
-def test_edit_on_a_full_disk_is_not_current(make_agent):
-    """glb-healthcheck builds the edited table, and the agent cannot mend the file: the director does not use the fleet's table."""
-    agent = make_agent(build=None, binary=str(make_agent("d1").folder / "table.bin"))
-    disk = agent.folder / "disk"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], check=True)
-    try:
-        agent.configure(table=str(disk / "table.json"), build=None, binary=agent.path("table.bin"))
-        revision = agent.put(table(1, 2, 3))
-        with agent:
-            wait_until((disk / "table.json").exists, lambda: agent.log)
-            build(agent.folder, table(1, 2, 3), agent.folder / "table.bin")
-            agent.director.send_signal(signal.SIGHUP)
-            agent.wait_used(revision)
-            (disk / "filler").write_bytes(bytes(60 << 10))
-            (disk / "table.json").write_text(table(1, 2, 9))
-            agent.wait_log("No space left")
-            build(agent.folder, table(1, 2, 9), agent.folder / "table.bin")
-            agent.director.send_signal(signal.SIGHUP)
-            edited = json.loads(agent.show())["digest"]
-            assert agent.wait_record(lambda record: record["table"]["digest"] == edited)["table"]["revision"] == 0
-            assert (disk / "table.json").read_text() == table(1, 2, 9)
-    finally:
-        agent.__exit__()
-        subprocess.run(["umount", disk], check=True)
 
 
 def test_director_that_loads_the_table_after_the_reload_failed(agent):
@@ -553,14 +432,6 @@ def test_table_that_cannot_be_read(make_agent, tmp_path):
             agent.wait_log(f"{text}; the table in use stays in use")
             assert agent.wait_used(agent.put(table(1, 2, 3, 4)))["reasons"] == []
             assert "etcd does not reply" not in agent.log
-
-
-def build(folder, text, path):
-    """What glb-healthcheck does: it sets `healthy`, and builds the binary table."""
-    document = json.loads(text)
-    document["tables"][0]["backends"][0]["healthy"] = False
-    (folder / "dst.json").write_text(json.dumps(document))
-    subprocess.run([CLI, "build-config", "--force", folder / "dst.json", path], check=True, capture_output=True)
 
 
 def test_glb_healthcheck_builds_the_binary_table(make_agent):
