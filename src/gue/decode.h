@@ -8,16 +8,16 @@
 #include "gue/gue_wire.h"
 
 /* Enum member, name, meaning. docs/reference/gue.md has the same texts. */
-#define DECODE_STATUS_LIST(X)                                                                          \
-	X(DECODE_OK, "ok", "a well-formed GUE packet")                                                 \
-	X(DECODE_NOT_GUE, "not_gue", "not an unfragmented UDP/IPv4 packet to the GUE port")            \
-	X(DECODE_TRUNCATED, "truncated", "ends inside a header")                                       \
-	X(DECODE_BAD_VERSION, "bad_version", "GUE version is not 0")                                   \
-	X(DECODE_CONTROL, "control", "a GUE control message")                                          \
-	X(DECODE_BAD_FLAGS, "bad_flags", "GUE flags are not 0")                                        \
-	X(DECODE_BAD_PROTOCOL, "bad_protocol", "inner protocol is neither 4 nor 41")                   \
-	X(DECODE_BAD_LENGTH, "bad_length", "header length exceeds the packet or is not 1 + hop count") \
-	X(DECODE_BAD_TYPE, "bad_type", "private data type is not 0")                                   \
+#define DECODE_STATUS_LIST(X)                                                                                \
+	X(DECODE_OK, "ok", "a well-formed GUE packet")                                                       \
+	X(DECODE_NOT_GUE, "not_gue", "not an unfragmented UDP packet to the GUE port")                       \
+	X(DECODE_TRUNCATED, "truncated", "ends inside a header")                                             \
+	X(DECODE_BAD_VERSION, "bad_version", "GUE version is not 0")                                         \
+	X(DECODE_CONTROL, "control", "a GUE control message")                                                \
+	X(DECODE_BAD_FLAGS, "bad_flags", "GUE flags are not 0")                                              \
+	X(DECODE_BAD_PROTOCOL, "bad_protocol", "inner protocol is neither 4 nor 41")                         \
+	X(DECODE_BAD_LENGTH, "bad_length", "header length exceeds the packet or does not fit the hop count") \
+	X(DECODE_BAD_TYPE, "bad_type", "private data type is not that of the outer header")                  \
 	X(DECODE_BAD_INDEX, "bad_index", "next hop index exceeds the hop count")
 
 enum decode_status {

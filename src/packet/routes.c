@@ -195,6 +195,14 @@ struct routes *routes_create(struct table_set *set, struct faults *faults)
 {
 	struct routes *routes = calloc(1, sizeof(*routes));
 
+	for (uint32_t t = 0; t < set->count; t++)
+		if (set->tables[t].backends[0].addr.family == NETADDR_V6) {
+			faults_error(faults, "tables",
+				"have proxies with IPv6 addresses, to which the director cannot send yet");
+			table_set_free(set);
+			free(routes);
+			return NULL;
+		}
 	if (!routes) {
 		faults_error(faults, NULL, "out of memory");
 		table_set_free(set);

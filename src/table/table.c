@@ -227,22 +227,24 @@ uint64_t table_binds_digest(const struct table *table)
 }
 
 /*
- * Hashes the IPv4 addresses of the first `hops` hops of each row, padded with zeros to `width` hops. Leaves out the
- * repeated hop of version 2, so that all versions give the same digest. Pieces of two rows have a multiple of 8 bytes.
+ * Hashes the addresses of the first `hops` hops of each row, padded with zeros to `width` hops. Leaves out the repeated
+ * hop of version 2, so that all versions give the same digest. Pieces of two rows have a multiple of 8 bytes.
  */
 static void digest_rows(struct siphash_state *state, const struct table *table, unsigned hops, unsigned width)
 {
+	size_t size = netaddr_size(&table->backends[0].addr);
+
 	for (uint32_t first = 0; first < TABLE_ROWS; first += 2) {
-		uint8_t out[2 * TABLE_MAX_HOPS][4] = {0};
+		uint8_t out[2 * TABLE_MAX_HOPS * 16] = {0};
 
 		for (unsigned half = 0; half < 2; half++) {
 			const uint16_t *row = table->rows + (size_t)(first + half) * table->row_hops;
 
 			for (unsigned i = 0; i < hops; i++)
 				if (i == 0 || row[i] != row[0])
-					memcpy(out[half * width + i], table->backends[row[i]].addr.bytes, 4);
+					memcpy(out + (half * width + i) * size, table->backends[row[i]].addr.bytes, size);
 		}
-		siphash_update(state, out, 2 * width * sizeof(out[0]));
+		siphash_update(state, out, 2 * width * size);
 	}
 }
 

@@ -134,20 +134,37 @@ static void lint_overlaps(const struct table_set *set, struct faults *faults)
 	free(overlaps);
 }
 
-void table_lint_hops(const struct table_set *set, struct faults *faults)
+/* Adds an error for an address of another family than the first backend of its table. */
+static void lint_family(const struct table *table, const struct netaddr *addr, const char *where, struct faults *faults)
 {
-	for (uint32_t t = 0; t < set->count; t++) {
-		for (uint32_t i = 0; i < set->tables[t].backend_count; i++) {
-			const struct netaddr *addr = &set->tables[t].backends[i].addr;
-			char where[48], text[NETADDR_TEXT_MAX];
+	static const char *const names[] = {[NETADDR_V4] = "IPv4", [NETADDR_V6] = "IPv6"};
+	const struct netaddr *first = &table->backends[0].addr;
+	char text[NETADDR_TEXT_MAX], first_text[NETADDR_TEXT_MAX];
 
-			if (addr->family != NETADDR_V6)
-				continue;
+	/* No family: an error says what is wrong with the address. */
+	if (addr->family == NETADDR_NONE || first->family == NETADDR_NONE || addr->family == first->family)
+		return;
+	faults_error(faults, where,
+		"'%s' is an %s address, but backends[0] is %s: give all proxies of a table, and those of its previous states, addresses of one family, or make a second table",
+		netaddr_format(addr, text), names[addr->family], netaddr_format(first, first_text));
+}
+
+void table_lint_families(const struct table_set *set, struct faults *faults)
+{
+	char where[80];
+
+	for (uint32_t t = 0; t < set->count; t++) {
+		const struct table *table = &set->tables[t];
+
+		for (uint32_t i = 0; i < table->backend_count; i++) {
 			snprintf(where, sizeof(where), "tables[%u].backends[%u].ip", t, i);
-			faults_error(faults, where,
-				"'%s' is an IPv6 address, but hops in GUE are IPv4: give this proxy an IPv4 address",
-				netaddr_format(addr, text));
+			lint_family(table, &table->backends[i].addr, where, faults);
 		}
+		for (uint32_t p = 0; table->backend_count && p < table->past_count; p++)
+			for (uint32_t i = 0; i < table->past[p].backend_count; i++) {
+				snprintf(where, sizeof(where), "tables[%u].previous[%u].backends[%u].ip", t, p, i);
+				lint_family(table, &table->past[p].backends[i].addr, where, faults);
+			}
 	}
 }
 
@@ -194,6 +211,6 @@ void table_lint(const struct table_set *set, struct faults *faults)
 	lint_keys(set, faults);
 	lint_overlaps(set, faults);
 	table_lint_vips(set, faults);
-	table_lint_hops(set, faults);
+	table_lint_families(set, faults);
 	table_lint_names(set, faults);
 }

@@ -2,7 +2,7 @@
 /*
  * Faults of tables that can be read, but probably do not do what their author wants. table_json calls table_lint() for
  * JSON tables, and `glb-director-cli check` for binary ones. The parser of binary tables calls only
- * table_lint_hops() and table_lint_names(), because the author saw the warnings when the table was built.
+ * table_lint_families() and table_lint_names(), because the author saw the warnings when the table was built.
  */
 #pragma once
 
@@ -12,8 +12,9 @@
 /* The most warnings of one kind about one table. A last one then counts the others. */
 #define TABLE_LINT_MAX 10
 
-/* Adds an error for each backend with an IPv6 address, because hops in GUE are IPv4. All readers of tables call it. */
-void table_lint_hops(const struct table_set *set, struct faults *faults);
+/* Adds an error for each backend of another family than the first of its table: the hops of a packet have one family. All
+ * readers of tables call it. */
+void table_lint_families(const struct table_set *set, struct faults *faults);
 
 /* Adds an error for each table whose name another table has, because counters, logs and commands call tables by their
  * names. All readers of tables call it; version 2 has no names. */

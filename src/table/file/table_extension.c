@@ -25,6 +25,12 @@ static bool is_extended(const struct table *table)
 	return extended;
 }
 
+/* The size of a backend of a previous state. */
+static size_t past_backend_size(const struct table *table)
+{
+	return sizeof(struct v3_past_backend) + netaddr_size(&table->backends[0].addr);
+}
+
 size_t table_extension_size(const struct table *table)
 {
 	size_t size = head_size(table);
@@ -32,25 +38,27 @@ size_t table_extension_size(const struct table *table)
 	if (!is_extended(table))
 		return 0;
 	for (uint32_t p = 0; p < table->past_count; p++)
-		size += sizeof(struct v3_past) + table->past[p].backend_count * sizeof(struct v3_past_backend);
+		size += sizeof(struct v3_past) + table->past[p].backend_count * past_backend_size(table);
 	return size;
 }
 
 /* Returns the byte after the state. */
-static uint8_t *encode_past(const struct table_past *past, uint8_t *bytes)
+static uint8_t *encode_past(const struct table_past *past, size_t backend_size, uint8_t *bytes)
 {
 	struct v3_past *state = (void *)bytes;
-	struct v3_past_backend *backends = (void *)(state + 1);
 
 	state->time = past->time;
 	state->backend_count = past->backend_count;
 	state->balance = past->balance;
-	for (uint32_t i = 0; i < past->backend_count; i++) {
-		memcpy(backends[i].address, past->backends[i].addr.bytes, sizeof(backends[i].address));
-		backends[i].weight = past->backends[i].weight;
-		backends[i].unhealthy = !past->backends[i].healthy;
+	bytes += sizeof(*state);
+	for (uint32_t i = 0; i < past->backend_count; i++, bytes += backend_size) {
+		struct v3_past_backend *backend = (void *)bytes;
+
+		memcpy(backend->address, past->backends[i].addr.bytes, backend_size - sizeof(*backend));
+		backend->weight = past->backends[i].weight;
+		backend->unhealthy = !past->backends[i].healthy;
 	}
-	return (uint8_t *)(backends + past->backend_count);
+	return bytes;
 }
 
 void table_extension_encode(const struct table *table, uint8_t *bytes)
@@ -68,7 +76,7 @@ void table_extension_encode(const struct table *table, uint8_t *bytes)
 	}
 	bytes += head_size(table);
 	for (uint32_t p = 0; p < table->past_count; p++)
-		bytes = encode_past(&table->past[p], bytes);
+		bytes = encode_past(&table->past[p], past_backend_size(table), bytes);
 }
 
 static bool check_balance(struct binary_reader *reader, const void *at, uint16_t balance)
@@ -131,18 +139,17 @@ static bool check_past(struct binary_reader *reader, const struct v3_past *state
 }
 
 /* Returns the offset after the state, or 0: there are errors. */
-static size_t parse_past(struct binary_reader *reader, size_t at, struct table_past *past)
+static size_t parse_past(struct binary_reader *reader, size_t at, const struct table *table, struct table_past *past)
 {
 	const struct v3_past *state = (const void *)(reader->bytes + at);
-	const struct v3_past_backend *backends = (const void *)(reader->bytes + at + sizeof(*state));
-	size_t size;
+	uint8_t family = table->backends[0].addr.family;
+	size_t backend_size = past_backend_size(table);
 	bool ok = true;
 
 	if (!has_room(reader, at, sizeof(*state), "past") || !check_past(reader, state))
 		return 0;
 	at += sizeof(*state);
-	size = state->backend_count * sizeof(*backends);
-	if (!has_room(reader, at, size, "backends"))
+	if (!has_room(reader, at, state->backend_count * backend_size, "backends"))
 		return 0;
 	past->backends = calloc(state->backend_count + 1, sizeof(*past->backends));
 	if (!past->backends) {
@@ -152,15 +159,17 @@ static size_t parse_past(struct binary_reader *reader, size_t at, struct table_p
 	past->time = state->time;
 	past->balance = state->balance;
 	past->backend_count = state->backend_count;
-	for (uint32_t i = 0; i < past->backend_count; i++) {
-		past->backends[i].addr = netaddr_from_bytes(NETADDR_V4, backends[i].address);
-		past->backends[i].weight = backends[i].weight;
-		past->backends[i].healthy = !backends[i].unhealthy;
-		ok &= check_weight(reader, &backends[i].weight, backends[i].weight);
-		ok &= BINARY_CHECK(reader, &backends[i], unhealthy, backends[i].unhealthy <= 1, "0 or 1");
-		ok &= binary_reader_check_zero(reader, &backends[i].zero, sizeof(backends[i].zero), "zero");
+	for (uint32_t i = 0; i < past->backend_count; i++, at += backend_size) {
+		const struct v3_past_backend *backend = (const void *)(reader->bytes + at);
+
+		past->backends[i].addr = netaddr_from_bytes(family, backend->address);
+		past->backends[i].weight = backend->weight;
+		past->backends[i].healthy = !backend->unhealthy;
+		ok &= check_weight(reader, &backend->weight, backend->weight);
+		ok &= BINARY_CHECK(reader, backend, unhealthy, backend->unhealthy <= 1, "0 or 1");
+		ok &= binary_reader_check_zero(reader, &backend->zero, sizeof(backend->zero), "zero");
 	}
-	return ok ? at + size : 0;
+	return ok ? at : 0;
 }
 
 size_t table_extension_parse(struct binary_reader *reader, size_t at, bool extended, struct table *table)
@@ -178,7 +187,7 @@ size_t table_extension_parse(struct binary_reader *reader, size_t at, bool exten
 	at += head_size(table);
 	for (uint32_t p = 0; at && p < table->past_count; p++) {
 		binary_reader_at(reader, "%s.previous[%u]", place, p);
-		at = parse_past(reader, at, &table->past[p]);
+		at = parse_past(reader, at, table, &table->past[p]);
 	}
 	binary_reader_at(reader, "%s", place);
 	if (at && !is_extended(table)) {

@@ -26,7 +26,7 @@ static bool parse(struct binary_reader *reader, struct table_set *set, uint32_t 
 	*version = start->version;
 	if (start->version == 2 ? !table_file_parse_v2(reader, set) : !table_file_parse_v3(reader, set))
 		return false;
-	table_lint_hops(set, reader->faults);
+	table_lint_families(set, reader->faults);
 	table_lint_names(set, reader->faults);
 	return true;
 }
@@ -75,6 +75,15 @@ static bool fits(const struct table_set *set, uint32_t version, struct faults *f
 			snprintf(where, sizeof(where), "tables[%u]", t);
 			faults_error(faults, where, "'%s' has %u %s; version %u of the binary format has room for %u",
 				table_label(set, t, label), has[i], names[i], version, limits[i]);
+		}
+		if (version == 2 && table->backend_count && table->backends[0].addr.family == NETADDR_V6) {
+			char label[16], where[32];
+
+			fit = false;
+			snprintf(where, sizeof(where), "tables[%u]", t);
+			faults_error(faults, where,
+				"'%s' has proxies with IPv6 addresses, which GLB's directors cannot reach: version 2 of the binary format has no room for them",
+				table_label(set, t, label));
 		}
 	}
 	return fit;

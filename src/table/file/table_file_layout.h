@@ -130,11 +130,12 @@ struct v3_past {
 	uint8_t zero[2];
 } PACKED;
 
+/* The address follows: 4 or 16 bytes, by the family of the table's backends. */
 struct v3_past_backend {
-	uint8_t address[4]; /* IPv4 */
 	uint16_t weight;
 	uint8_t unhealthy; /* 0 or 1 */
 	uint8_t zero;
+	uint8_t address[];
 } PACKED;
 
 _Static_assert(sizeof(struct v3_header) == 40, "v3 header");
@@ -145,4 +146,4 @@ _Static_assert(sizeof(struct v3_backend) == 20, "v3 backend");
 _Static_assert(sizeof(struct v3_bind) == 24, "v3 bind");
 _Static_assert(sizeof(struct v3_extension) == 8, "v3 extension");
 _Static_assert(sizeof(struct v3_past) == 16, "v3 past");
-_Static_assert(sizeof(struct v3_past_backend) == 8, "v3 past backend");
+_Static_assert(sizeof(struct v3_past_backend) == 4, "v3 past backend");

@@ -33,7 +33,7 @@ static bool parse_header(struct binary_reader *reader, uint32_t *tables)
 
 static void parse_backend(struct binary_reader *reader, const struct v2_backend *wire, struct table_backend *backend)
 {
-	bool ok = binary_reader_check_family(reader, &wire->family, wire->family);
+	bool ok = BINARY_CHECK(reader, wire, family, wire->family == NETADDR_V4, "1 (IPv4)");
 
 	ok &= BINARY_CHECK(reader, wire, state, wire->state <= TABLE_DRAINING, "0 (filling), 1 (active) or 2 (draining)");
 	ok &= binary_reader_check_health(reader, &wire->health, wire->health);

@@ -77,7 +77,7 @@ static uint32_t mention_past(const struct table *table, unsigned first, unsigned
 
 		for (uint32_t i = 0; i < past->backend_count; i++, count++)
 			out[count] = (struct mention){.number = count,
-				.contender = {.word = table_rows_word(&past->backends[i].addr),
+				.contender = {.word = table_rows_word(table->seed, &past->backends[i].addr),
 					.weight = past->backends[i].weight,
 					.backend = TABLE_ORDER_GONE,
 					.sets = sets,

@@ -11,9 +11,7 @@
 
 /* A backend that is not inactive, and so can become a hop. */
 struct table_candidate {
-	/* The word that SipHash absorbs after the row's seed, which takes 8 bytes: the IPv4 address, and the length of
-	 * the whole message in the top byte. */
-	uint64_t word;
+	uint64_t word; /* table_rows_word() */
 	bool preferred; /* may be the first hop */
 	uint16_t backend; /* index in the table */
 	uint16_t weight;
@@ -45,8 +43,12 @@ table_scores_fn table_scores_plain, table_scores_avx2, table_scores_avx512;
 extern table_rows_fn *const table_rows_by_isa[ISA_COUNT];
 extern table_scores_fn *const table_scores_by_isa[ISA_COUNT];
 
-/* Returns the word that SipHash absorbs for an address after the row's seed. */
-uint64_t table_rows_word(const struct netaddr *addr);
+/*
+ * Returns the last word that SipHash absorbs for a score, after the row's seed, which takes 8 bytes: the IPv4 address,
+ * or the label of an IPv6 address; and the length of the whole message in the top byte. seed: of the table; IPv4 needs
+ * none.
+ */
+uint64_t table_rows_word(const uint8_t seed[SIPHASH_KEY_SIZE], const struct netaddr *addr);
 
 /* Writes the candidates of a table to `out`, which has room for all backends, in the order of the backends. Returns the
  * number of candidates. */

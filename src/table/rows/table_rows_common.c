@@ -14,9 +14,11 @@ static unsigned backend_rank(const struct table_backend *backend)
 	return table_backend_is_good(backend) ? 2 : backend->healthy ? 1 : 0;
 }
 
-uint64_t table_rows_word(const struct netaddr *addr)
+uint64_t table_rows_word(const uint8_t seed[SIPHASH_KEY_SIZE], const struct netaddr *addr)
 {
-	return (uint64_t)(8 + 4) << 56 | load_le32(addr->bytes);
+	if (addr->family == NETADDR_V4)
+		return (uint64_t)(8 + 4) << 56 | load_le32(addr->bytes);
+	return (uint64_t)(8 + 7) << 56 | siphash(seed, addr->bytes, 16) >> 8;
 }
 
 uint32_t table_rows_candidates(const struct table *table, struct table_candidate *out)
@@ -32,7 +34,7 @@ uint32_t table_rows_candidates(const struct table *table, struct table_candidate
 		if (backend_rank(backend) > top)
 			top = backend_rank(backend);
 		out[count++] = (struct table_candidate){
-			.word = table_rows_word(&backend->addr),
+			.word = table_rows_word(table->seed, &backend->addr),
 			.backend = (uint16_t)i,
 			.weight = (uint16_t)table_backend_weight(backend),
 		};

@@ -15,7 +15,7 @@ static void fill_candidates(struct table_candidate candidates[CANDIDATES])
 		const struct netaddr addr = netaddr_from_bytes(NETADDR_V4, (const uint8_t[]){10, 0, 7, (uint8_t)(9 * i)});
 
 		candidates[i] = (struct table_candidate){
-			.word = table_rows_word(&addr), .preferred = i % 5 > 0, .backend = i, .weight = 1 + i % 4};
+			.word = table_rows_word(NULL, &addr), .preferred = i % 5 > 0, .backend = i, .weight = 1 + i % 4};
 	}
 }
 

@@ -126,7 +126,7 @@ static void read_healthy(struct json_reader *reader, json_t *value, const struct
 #define WEIGHT(of, field) .read = json_read_unsigned, JSON_AT(of, field), .min = 1, .max = TABLE_MAX_WEIGHT
 
 const struct json_member table_json_backend[] = {
-	{"ip", "an IPv4 address", read_backend_ip, JSON_AT(struct backend_draft, backend.addr)},
+	{"ip", "an IPv4 or IPv6 address", read_backend_ip, JSON_AT(struct backend_draft, backend.addr)},
 	{"state", "active, filling, draining or inactive", read_state, JSON_AT(struct backend_draft, backend.state),
 		.set = JSON_SET_TEXT},
 	{"healthy", .read = read_healthy, .set = JSON_SET_VALUE},
@@ -300,18 +300,8 @@ static void read_bool(struct json_reader *reader, json_t *value, const struct js
 		json_reader_reject(reader, value, JSON_TRUE, "true or false");
 }
 
-static void read_past_ip(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
-{
-	struct netaddr addr;
-
-	if (json_is_string(value) && netaddr_parse(json_string_value(value), &addr) && addr.family == NETADDR_V4)
-		*(struct netaddr *)field = addr;
-	else
-		json_reader_reject(reader, value, JSON_STRING, member->required);
-}
-
 static const struct json_member past_backend_members[] = {
-	{"ip", "an IPv4 address", read_past_ip, JSON_AT(struct table_past_backend, addr)},
+	{"ip", "an IPv4 or IPv6 address", read_backend_ip, JSON_AT(struct table_past_backend, addr)},
 	{"weight", WEIGHT(struct table_past_backend, weight)},
 	{"healthy", .read = read_bool, JSON_AT(struct table_past_backend, healthy)},
 	{0},
