@@ -25,9 +25,10 @@ struct echo {
 size_t echo_write(uint8_t to[ECHO_MAX_SIZE], const struct netaddr *source, const struct netaddr *destination,
 	const struct echo *echo);
 
-/* Writes the payload of a GUE datagram: GLB's GUE header without hops, then the request. Returns the size in bytes. */
-size_t echo_write_gue(uint8_t to[ECHO_TUNNEL_MAX_SIZE], const struct netaddr *source, const struct netaddr *destination,
-	const struct echo *echo);
+/* Writes the payload of a GUE datagram: GLB's GUE header without hops, then the request. `outer` is the family of the
+ * proxy. Returns the size in bytes. */
+size_t echo_write_gue(uint8_t to[ECHO_TUNNEL_MAX_SIZE], enum netaddr_family outer, const struct netaddr *source,
+	const struct netaddr *destination, const struct echo *echo);
 
 /* Writes the payload of a FOU datagram whose port takes GRE: a GRE header with a key of zero, then the request. Returns
  * the size in bytes. */

@@ -5,7 +5,7 @@ from lab.net import Namespace, connect
 
 HERE, HERE6 = "10.77.0.1", "fd77::1"
 PROXY, PROXY6 = "10.77.0.10", "fd77::10"
-ELSEWHERE = "10.77.0.99"  # another address of the proxies' host
+ELSEWHERE, ELSEWHERE6 = "10.77.0.99", "fd77::99"  # other addresses of the proxies' host
 NOBODY = "10.77.0.200"
 VIP, VIP6 = "203.0.113.10", "2001:db8:113::10"
 MANY = "10.78.0.0/16"  # every address in it is a proxy
@@ -19,6 +19,7 @@ def make_hosts():
         f"address add {PROXY}/24 dev wire",
         f"address add {ELSEWHERE}/24 dev wire",
         f"address add {PROXY6}/64 dev wire nodad",
+        f"address add {ELSEWHERE6}/64 dev wire nodad",
         f"address add {VIP}/32 dev lo",
         f"address add {VIP6}/128 dev lo nodad",
         f"route add local {MANY} dev lo",
@@ -30,6 +31,6 @@ def make_hosts():
         f"route add default via {PROXY}",
         f"route add default via {PROXY6}",
     )
-    proxies.sysctl({"net.ipv4.icmp_ratelimit": "0"})  # every port that nobody serves answers with an ICMP error
+    proxies.sysctl({"net.ipv4.icmp_ratelimit": "0", "net.ipv6.icmp.ratelimit": "0"})  # every port that nobody serves answers with an ICMP error
     here.sysctl({"net.ipv4.ping_group_range": "1 0"})  # no ICMP socket without CAP_NET_RAW
     return here, proxies

@@ -16,11 +16,12 @@ import time
 HANG, SLOW, RESET, CLOSE, GARBAGE, HUGE = 8001, 8002, 8003, 8004, 8005, 8006
 LONG_STATUS, LONG_HEADER, MANY_HEADERS, NO_COLON, BAD_LOCATION, BAD_LENGTH, BAD_CHUNK = range(8007, 8014)
 GUE, FOU, FOU_GRE = 19523, 19522, 19525
-GUE_DROPS, GUE_ELSEWHERE, GUE_LATE, GUE_ALTERED = 19600, 19601, 19602, 19603
-ELSEWHERE = "10.77.0.99"
+GUE_DROPS, GUE_ELSEWHERE, GUE_LATE, GUE_ALTERED, GUE_CHECKSUM = 19600, 19601, 19602, 19603, 19604
+ELSEWHERE = {4: "10.77.0.99", 6: "fd77::99"}
 LATE_S = 2.5
 
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
+UDP_NO_CHECK6_RX = 102
 
 
 def start(host):
@@ -102,20 +103,20 @@ def open_tun():
     return tun
 
 
-def inner(datagram):
+def inner(datagram, family):
     """Returns the packet in one of GLB's GUE datagrams without hops. Any other datagram is a bug in the sender."""
     header, packet = datagram[:8], datagram[8:]
-    assert header[0] == 1 and header[2:8] == bytes(6), header.hex()
+    assert header[0] == 1 and header[2:8] == bytes([0, 0, 0, int(family == 6), 0, 0]), header.hex()
     assert header[1] == {4: 4, 6: 41}[packet[0] >> 4], header.hex()
     return packet
 
 
-def bare(datagram):
+def bare(datagram, _):
     """Returns the packet of a FOU port that is bound to IP, as `ip fou add port 19522 ipproto 4` does. None: the kernel drops it."""
     return datagram if datagram[0] >> 4 in (4, 6) else None
 
 
-def gre(datagram):
+def gre(datagram, _):
     """Returns the packet in GRE with a key of zero (RFC 2890), as a FOU port bound to protocol 47 takes it. None: it is dropped."""
     flags, protocol, key = struct.unpack_from(">HHI", datagram)
     packet = datagram[8:]
@@ -131,17 +132,26 @@ def deliver_late(tun, packet):
     threading.Timer(LATE_S, os.write, (tun, packet)).start()
 
 
-def reply_from(source, body):
-    """Replies to IPv4 echo requests from the address `source`, or from the request's destination if it is None. `body`
+def reply_from(sources, body):
+    """Replies to echo requests from the address in `sources`, or from the request's destination if it is empty. `body`
     converts the data after identifier and sequence number."""
 
+    def reply6(packet):
+        raw = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
+        raw.bind((sources.get(6) or socket.inet_ntop(socket.AF_INET6, packet[24:40]), 0))
+        raw.sendto(bytes([129, 0, 0, 0]) + packet[44:48] + body(packet[48:]), (socket.inet_ntop(socket.AF_INET6, packet[8:24]), 0))
+        raw.close()
+
     def reply(_, packet):
+        if packet[0] >> 4 == 6:
+            reply6(packet)
+            return
         message = bytes([0, 0, 0, 0]) + packet[24:28] + body(packet[28:])
         total = sum(struct.unpack(f">{len(message) // 2}H", message))
         total = (total & 0xFFFF) + (total >> 16)
         total = (total & 0xFFFF) + (total >> 16)
         raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
-        raw.bind((source or socket.inet_ntoa(packet[16:20]), 0))
+        raw.bind((sources.get(4) or socket.inet_ntoa(packet[16:20]), 0))
         raw.sendto(message[:2] + struct.pack(">H", ~total & 0xFFFF) + message[4:],
                    (socket.inet_ntoa(packet[12:16]), 0))
         raw.close()
@@ -151,9 +161,11 @@ def reply_from(source, body):
 
 def strip(port, tun, decode, handle):
     outer = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    outer.setsockopt(socket.IPPROTO_UDP, UDP_NO_CHECK6_RX, int(port != GUE_CHECKSUM))
     outer.bind(("::", port))
     while True:
-        packet = decode(outer.recv(65536))
+        datagram, source = outer.recvfrom(65536)
+        packet = decode(datagram, 4 if source[0].startswith("::ffff:") else 6)
         if packet:
             handle(tun, packet)
 
@@ -165,12 +177,13 @@ def main():
         threading.Thread(target=serve, args=(port, behave), daemon=True).start()
     for port, decode, handle in (
             (GUE, inner, deliver),
+            (GUE_CHECKSUM, inner, deliver),  # the kernel drops UDP over IPv6 without a checksum
             (FOU, bare, deliver),
             (FOU_GRE, gre, deliver),
             (GUE_DROPS, inner, lambda *_: None),
             (GUE_LATE, inner, deliver_late),
             (GUE_ELSEWHERE, inner, reply_from(ELSEWHERE, bytes)),
-            (GUE_ALTERED, inner, reply_from(None, lambda body: bytes(len(body))))):
+            (GUE_ALTERED, inner, reply_from({}, lambda body: bytes(len(body))))):
         threading.Thread(target=strip, args=(port, tun, decode, handle), daemon=True).start()
     time.sleep(0.2)
     print("ready", flush=True)

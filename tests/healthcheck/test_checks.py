@@ -323,12 +323,13 @@ def test_tcp(daemon, address, port, expected):
     assert result == expected
 
 
-def test_ipv6_proxy_is_refused(daemon, here):
-    """Hops in GUE are IPv4, so no director takes such a table."""
-    made = daemon(table(backend(PROXY6, http=nginx.OK)))
-    run = here.run(PROGRAM, "-c", str(made.conf), "-1", check=False)
-    assert run.returncode == 1
-    assert f"tables[0].backends[0].ip: '{PROXY6}' is an IPv6 address, but hops in GUE are IPv4" in run.stderr
+def test_proxies_of_both_families_are_checked_alike(daemon):
+    checks = {"http": nginx.OK, "tcp": nginx.OK, "gue": peers.GUE, "fou": peers.FOU}
+    made = daemon(table(backend(PROXY, **checks)), table(backend(PROXY6, **checks), name="six"))
+    code, rows = made.check_once()
+    assert code == 0 and [result for result, _ in rows.values()] == ["passed"] * 8
+    assert list(rows)[4:] == [f"http [{PROXY6}]:{nginx.OK}/", f"tcp [{PROXY6}]:{nginx.OK}", f"gue [{PROXY6}]:{peers.GUE} to {PROXY6}",
+                              f"fou [{PROXY6}]:{peers.FOU} to {PROXY6}"]
 
 
 def test_host_that_does_not_exist(daemon):
@@ -336,6 +337,7 @@ def test_host_that_does_not_exist(daemon):
     assert {result for result, _ in rows.values()} <= {"timeout", "unreachable"}
 
 
+@pytest.mark.parametrize("proxy", (PROXY, PROXY6))
 @pytest.mark.parametrize("check, expected", [
     ({"gue": peers.GUE}, ("passed", "echo reply")),
     ({"fou": peers.FOU}, ("passed", "echo reply")),
@@ -345,16 +347,38 @@ def test_host_that_does_not_exist(daemon):
     ({"gue": peers.GUE_LATE}, ("timeout", "no reply within ")),
     ({"gue": 19999}, ("refused", "Connection refused")),  # the ICMP error ends its probe
 ])
-def test_tunnel(daemon, check, expected):
-    (result, reason), = once(daemon, backend(PROXY, **check)).values()
+def test_tunnel(daemon, check, expected, proxy):
+    (result, reason), = once(daemon, backend(proxy, **check), outbound_udp_checksum=True).values()
     assert result == expected[0] and reason.startswith(expected[1])
 
 
-def test_tunnel_to_the_vips(daemon):
-    rows = once(daemon, backend(PROXY, gue=peers.GUE, fou=peers.FOU), tunnel_vip=True)
-    assert rows == {f"{kind} {PROXY}:{port} to {to}": ("passed", "echo reply") for kind, port, to in (
-        ("gue", peers.GUE, PROXY), ("gue", peers.GUE, VIP), ("gue", peers.GUE, VIP6),
-        ("fou", peers.FOU, PROXY), ("fou", peers.FOU, VIP))}
+@pytest.mark.parametrize("proxy, host, vip", ((PROXY, PROXY, VIP), (PROXY6, f"[{PROXY6}]", VIP6)))
+def test_tunnel_to_the_vips(daemon, proxy, host, vip):
+    rows = once(daemon, backend(proxy, gue=peers.GUE, fou=peers.FOU), tunnel_vip=True)
+    assert rows == {f"{kind} {host}:{port} to {to}": ("passed", "echo reply") for kind, port, to in (
+        ("gue", peers.GUE, proxy), ("gue", peers.GUE, VIP), ("gue", peers.GUE, VIP6),
+        ("fou", peers.FOU, proxy), ("fou", peers.FOU, vip))}
+
+
+@pytest.mark.parametrize("checksum, result", ((False, "timeout"), (True, "passed")))
+def test_ipv6_tunnels_have_a_checksum_if_those_of_the_director_have(daemon, checksum, result):
+    """A network may drop UDP over IPv6 without a checksum. The kernel of this proxy does."""
+    rows = once(daemon, backend(PROXY6, gue=peers.GUE_CHECKSUM), outbound_udp_checksum=checksum)
+    assert [each for each, _ in rows.values()] == [result]
+    assert once(daemon, backend(PROXY, gue=peers.GUE_CHECKSUM)) == {f"gue {PROXY}:{peers.GUE_CHECKSUM} to {PROXY}": ("passed", "echo reply")}
+
+
+NO_REDIRECT = "glb-redirect there is not attached, or too old for IPv6 proxies"
+
+
+@pytest.mark.parametrize("checksum, expected", (
+    (False, ("timeout", rf"no reply within \d+ ms: {NO_REDIRECT}, or the network drops UDP without checksum")),
+    (True, ("refused", f"Connection refused: {NO_REDIRECT}")),
+))
+def test_ipv6_proxy_without_glb_redirect_is_named(daemon, checksum, expected):
+    """An old glb-redirect leaves outer IPv6 to the kernel, which has no such port. It sends no ICMP error about UDP without checksum."""
+    ((result, reason),) = once(daemon, backend(PROXY6, gue=19999), outbound_udp_checksum=checksum).values()
+    assert result == expected[0] and re.fullmatch(expected[1], reason), reason
 
 
 @pytest.mark.parametrize("fou_gre, port, expected", [

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/errqueue.h>
 #include <linux/filter.h>
+#include <linux/udp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -18,6 +19,11 @@
 
 /* ICMP errors about earlier requests may come faster than requests are sent. */
 #define SEND_ATTEMPTS 16
+
+/* An old glb-redirect leaves outer IPv6 to the kernel. The kernel sends an ICMP error only if the UDP datagram has a
+ * checksum. */
+#define NO_REDIRECT ": glb-redirect there is not attached, or too old for IPv6 proxies"
+#define NO_CHECKSUM ", or the network drops UDP without checksum"
 
 /* The sockets of one address family. */
 struct family_sockets {
@@ -108,6 +114,11 @@ static void on_icmp(struct ev_loop *, ev_io *io, int)
 	}
 }
 
+static bool is_gue_ipv6(const struct check_spec *spec)
+{
+	return spec->kind == CHECK_GUE && spec->addr.family == NETADDR_V6;
+}
+
 /* Ends the probe that an ICMP error is about. `bytes` is the payload of the datagram that the error quotes. */
 static void take_error(struct family_sockets *sockets, const uint8_t *bytes, size_t size, int error)
 {
@@ -118,7 +129,9 @@ static void take_error(struct family_sockets *sockets, const uint8_t *bytes, siz
 	/* The headers of GUE and GRE have 8 bytes. */
 	if (echo_read_request(bytes, size, &echo) || (size > 8 && echo_read_request(bytes + 8, size - 8, &echo)))
 		probe = find(tunnel, &echo);
-	if (probe)
+	if (probe && error == ECONNREFUSED && is_gue_ipv6(probe->spec))
+		probe_end(probe, CHECK_REFUSED, "Connection refused" NO_REDIRECT);
+	else if (probe)
 		probe_end_errno(probe, error);
 }
 
@@ -204,7 +217,7 @@ static size_t write_request(const struct tunnel *tunnel, const struct check_spec
 	const struct echo *echo, uint8_t to[ECHO_TUNNEL_MAX_SIZE])
 {
 	if (spec->kind == CHECK_GUE)
-		return echo_write_gue(to, source, &spec->inner, echo);
+		return echo_write_gue(to, (enum netaddr_family)spec->addr.family, source, &spec->inner, echo);
 	return (tunnel->conf->fou_gre ? echo_write_gre : echo_write)(to, source, &spec->inner, echo);
 }
 
@@ -266,6 +279,8 @@ static void start(struct probe *probe)
 	slot->probe = probe;
 	tunnel->first_free = slot->next_free;
 	probe->state = slot;
+	if (is_gue_ipv6(probe->spec))
+		probe->timeout_hint = tunnel->conf->outbound_udp_checksum ? NO_REDIRECT : NO_REDIRECT NO_CHECKSUM;
 	error = send_request(tunnel, probe->spec, &slot->echo);
 	if (error)
 		probe_end_errno(probe, -error);
@@ -307,6 +322,17 @@ static int filter_replies(const struct family_sockets *sockets)
 	return setsockopt(sockets->icmp, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }
 
+/* Gives datagrams to IPv6 proxies a UDP checksum if the director's have one; those to IPv4 proxies always have it. A
+ * network that drops what the director sends must drop the checks, too. Returns 0 or -1 with errno. */
+static int set_checksum(const struct family_sockets *sockets)
+{
+	int none = !sockets->tunnel->conf->outbound_udp_checksum;
+
+	if (sockets->family == NETADDR_V4)
+		return 0;
+	return setsockopt(sockets->udp, IPPROTO_UDP, UDP_NO_CHECK6_TX, &none, sizeof(none));
+}
+
 static int open_sockets(struct tunnel *tunnel, enum netaddr_family family, struct faults *faults)
 {
 	struct family_sockets *sockets = sockets_of(tunnel, family);
@@ -328,7 +354,7 @@ static int open_sockets(struct tunnel *tunnel, enum netaddr_family family, struc
 	if (sockets->icmp < 0 || sockets->udp < 0 || sockets->route < 0 ||
 		(source && bind(sockets->udp, &from.sa, sockaddr_fill(&from, source, 0)) < 0) ||
 		setsockopt(sockets->udp, v4 ? SOL_IP : SOL_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, &on, sizeof(on)) < 0 ||
-		filter_replies(sockets) < 0) {
+		set_checksum(sockets) < 0 || filter_replies(sockets) < 0) {
 		faults_error(faults, NULL, "cannot open sockets for gue and fou checks%s: %s",
 			source ? " with the source address from the configuration" : "", strerror(errno));
 		return -EINVAL;

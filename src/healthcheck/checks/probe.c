@@ -42,7 +42,8 @@ static void on_timeout(struct ev_loop *, ev_timer *timer, int)
 		probe->overdue = true;
 		wait_longer(probe, 0);
 	} else {
-		probe_end(probe, CHECK_TIMED_OUT, "no reply within %.0f ms", (double)elapsed / 1000);
+		probe_end(probe, CHECK_TIMED_OUT, "no reply within %.0f ms%s", (double)elapsed / 1000,
+			probe->timeout_hint);
 	}
 }
 
@@ -59,6 +60,7 @@ void probe_start(struct probe *probe, unsigned timeout_ms)
 	probe->overdue = false;
 	probe->tls_expires_s = 0;
 	probe->state = NULL;
+	probe->timeout_hint = "";
 	probe->running = true;
 	probe->started_us = clock_now_us();
 	probe->stalled_us = pulse_meter_stalled(&probe->env->pulse.meter, probe->started_us);

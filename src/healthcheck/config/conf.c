@@ -128,6 +128,7 @@ const struct conf_key conf_healthcheck_keys[] = {
 	{"watch", conf_read_bool, AT(watch), "true"},
 	{"tunnel_vip", conf_read_bool, AT(tunnel_vip), "false"},
 	{"fou_gre", conf_read_bool, AT(fou_gre), "false"},
+	{"outbound_udp_checksum", conf_read_bool, AT(outbound_udp_checksum), "false"},
 	{"log_probes", conf_read_bool, AT(log_probes), "false"},
 	{"http", conf_http_read, AT(http), .keys = conf_http_keys},
 	{"tables", read_tables, .max = INT_MAX, .keys = table_keys,

@@ -48,6 +48,8 @@ struct conf {
 	bool watch, tunnel_vip, log_probes;
 	/* fou checks put a GRE header before the inner packet. */
 	bool fou_gre;
+	/* gue and fou checks of IPv6 proxies have a UDP checksum. */
+	bool outbound_udp_checksum;
 	struct http_settings http;
 	struct conf_table *tables;
 	size_t table_count;

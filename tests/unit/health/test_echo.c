@@ -62,10 +62,15 @@ static void test_gue_header_has_no_hops(void **state)
 	uint8_t packet[ECHO_TUNNEL_MAX_SIZE];
 
 	(void)state;
-	assert_int_equal(echo_write_gue(packet, &v4, &v4, &request), 52);
+	assert_int_equal(echo_write_gue(packet, NETADDR_V4, &v4, &v4, &request), 52);
 	assert_memory_equal(packet, "\x01\x04\0\0\0\0\0\0\x45", 9);
-	assert_int_equal(echo_write_gue(packet, &v6, &v6, &request), 72);
+	assert_int_equal(echo_write_gue(packet, NETADDR_V4, &v6, &v6, &request), 72);
 	assert_memory_equal(packet, "\x01\x29\0\0\0\0\0\0\x60", 9);
+	/* The type of the private data is that of the outer header, whatever is inside. */
+	assert_int_equal(echo_write_gue(packet, NETADDR_V6, &v4, &v4, &request), 52);
+	assert_memory_equal(packet, "\x01\x04\0\0\0\x01\0\0\x45", 9);
+	assert_int_equal(echo_write_gue(packet, NETADDR_V6, &v6, &v6, &request), 72);
+	assert_memory_equal(packet, "\x01\x29\0\0\0\x01\0\0\x60", 9);
 }
 
 /* The bytes are those of RFC 2890: key present, protocol type, key 0. */
