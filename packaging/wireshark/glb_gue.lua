@@ -23,8 +23,17 @@ local field = {
 	hop_count = ProtoField.uint8("glb.hop_count", "Hop count"),
 	hop = ProtoField.ipv4("glb.hop", "Hop"),
 	next_hop = ProtoField.ipv4("glb.next_hop", "Next hop"),
+	hop6 = ProtoField.ipv6("glb.hop6", "Hop"),
+	next_hop6 = ProtoField.ipv6("glb.next_hop6", "Next hop"),
 }
 glb.fields = field
+
+local sources = { [4] = Field.new("ip.src"), [6] = Field.new("ipv6.src") }
+-- By the version of the outer header: the type of the private data, the size of a hop, and the fields of hops.
+local outer_kinds = {
+	[4] = { type = 0, size = 4, hop = field.hop, next_hop = field.next_hop },
+	[6] = { type = 1, size = 16, hop = field.hop6, next_hop = field.next_hop6 },
+}
 
 -- By status as in docs/reference/gue.md#decode-statuses. A proxy drops packets of each of these.
 local fault = {
@@ -33,8 +42,8 @@ local fault = {
 	control = "A GUE control message",
 	bad_flags = "GUE flags are not 0",
 	bad_protocol = "The inner protocol is neither 4 (IPv4) nor 41 (IPv6)",
-	bad_length = "The header length exceeds the packet, or is not 1 + hop count",
-	bad_type = "The private data type is not 0",
+	bad_length = "The header length exceeds the packet, or does not fit the hop count",
+	bad_type = "The private data type is not that of the outer header",
 	bad_index = "The next hop index exceeds the hop count",
 }
 -- A proxy accepts these, but its kernel may not.
@@ -57,8 +66,21 @@ for _, item in pairs(experts) do
 end
 glb.experts = list
 
+-- Returns the version of the IP header before the UDP header: the last of those that were dissected so far. The text of packet.net_src
+-- may be a name.
+local function outer_version()
+	local last = { [4] = -1, [6] = -1 }
+
+	for version, source in pairs(sources) do
+		for _, info in ipairs({ source() }) do
+			last[version] = math.max(last[version], info.offset)
+		end
+	end
+	return last[6] > last[4] and 6 or 4
+end
+
 -- Returns the status that a proxy gives to the packet. `size` is its size on the wire; 8 bytes at least were captured.
-local function decode(data, size)
+local function decode(data, size, outer)
 	local first, hlen = data(0, 1):uint(), bit.band(data(0, 1):uint(), 0x1f)
 
 	if bit.band(first, 0xc0) ~= 0 then
@@ -71,9 +93,9 @@ local function decode(data, size)
 		return "bad_protocol"
 	elseif 4 + 4 * hlen > size then
 		return "bad_length"
-	elseif data(4, 2):uint() ~= 0 then
+	elseif data(4, 2):uint() ~= outer.type then
 		return "bad_type"
-	elseif hlen ~= 1 + data(7, 1):uint() then
+	elseif 4 * hlen ~= 4 + outer.size * data(7, 1):uint() then
 		return "bad_length"
 	elseif data(6, 1):uint() > data(7, 1):uint() then
 		return "bad_index"
@@ -82,18 +104,18 @@ local function decode(data, size)
 end
 
 -- Adds the hops that were captured. `size` is the size of the header.
-local function add_hops(tree, data, size)
+local function add_hops(tree, data, size, outer)
 	local next_index = data(6, 1):uint()
 
-	for i = 0, math.min(data(7, 1):uint(), (size - 8) / 4) - 1 do
-		local at = 8 + 4 * i
-		if at + 4 > data:len() then
+	for i = 0, math.min(data(7, 1):uint(), math.floor((size - 8) / outer.size)) - 1 do
+		local at = 8 + outer.size * i
+		if at + outer.size > data:len() then
 			return
 		end
-		local hop = tree:add(field.hop, data(at, 4))
+		local hop = tree:add(outer.hop, data(at, outer.size))
 		if i == next_index then
 			hop:append_text(" (next)")
-			tree:add(field.next_hop, data(at, 4)):set_generated()
+			tree:add(outer.next_hop, data(at, outer.size)):set_generated()
 		end
 	end
 end
@@ -137,10 +159,11 @@ function glb.dissector(data, packet, root)
 
 	local protocol = data(1, 1):uint()
 	local size = math.min(math.max(4 + 4 * bit.band(data(0, 1):uint(), 0x1f), 8), data:len())
-	local tree, status = root:add(glb, data(0, size)), decode(data, wire)
+	local outer = outer_kinds[outer_version()]
+	local tree, status = root:add(glb, data(0, size)), decode(data, wire, outer)
 	tree:add(field.status, status):set_generated()
 	add_header(tree, data)
-	add_hops(tree, data, size)
+	add_hops(tree, data, size, outer)
 	if status ~= "ok" then
 		tree:add_proto_expert_info(experts[status])
 		return data:len()

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """packaging/wireshark/glb_gue.lua in tshark: the golden GUE packets, malformed ones, and captures that are cut."""
 
+import ipaddress
 import json
 import random
+import struct
 import subprocess
 
 from model import decode_gue
@@ -13,7 +15,19 @@ DISSECTOR = TREE / "packaging/wireshark/glb_gue.lua"
 VECTORS = json.loads((TREE / "tests/vectors/gue.json").read_text())
 GOLDEN = [bytes.fromhex(vector["frame"]) for vector in VECTORS]
 OK = next(bytes.fromhex(vector["frame"]) for vector in VECTORS if vector["status"] == "ok" and len(vector["fields"]["hops"]) == 2)
-GUE = 14 + 20 + 8  # offset in OK
+GUE, GUE6 = 14 + 20 + 8, 14 + 40 + 8  # offsets in OK and OK6
+HOPS6 = ["2001:db8::3", "2001:db8::4"]
+
+
+def behind_ipv6(hops, inner):
+    gue = struct.pack("!BBHHBB", 1 + 4 * len(hops), OK[GUE + 1], 0, 1, 0, len(hops))
+    udp = gue + b"".join(ipaddress.ip_address(hop).packed for hop in hops) + inner
+    addresses = ipaddress.ip_address("2001:db8::1").packed + ipaddress.ip_address("2001:db8::2").packed
+    return (OK[:12] + struct.pack("!HIHBB", 0x86DD, 6 << 28, 8 + len(udp), 17, 64) + addresses
+            + struct.pack("!HHHH", 40000, 19523, 8 + len(udp), 0) + udp)
+
+
+OK6 = behind_ipv6(HOPS6, OK[GUE + 16 :])
 
 
 def tshark(folder, frames, *options, snap=262144):
@@ -35,8 +49,8 @@ def fields(folder, frames, *names, **options):
 
 
 def change(at, value, frame=OK):
-    frame = bytearray(frame)
-    frame[GUE + at] = value
+    start, frame = GUE6 if frame is OK6 else GUE, bytearray(frame)
+    frame[start + at] = value
     return bytes(frame)
 
 
@@ -44,12 +58,12 @@ def test_status_hops_and_inner_packet_are_those_of_the_golden_packets(tmp_path):
     # Not all kinds of "not_gue" and "truncated" reach the dissector: those are faults of the outer IP and UDP headers.
     pairs = [(frame, vector) for frame, vector in zip(GOLDEN, VECTORS) if vector["status"] not in ("not_gue", "truncated")]
     assert len(pairs) > 20
-    names = ("glb.status", "glb.hop", "glb.next_index", "glb.protocol", "ip.src", "ipv6.src")
+    names = ("glb.status", "glb.hop", "glb.hop6", "glb.next_index", "glb.protocol", "ip.src", "ipv6.src")
     for (_, vector), found in zip(pairs, fields(tmp_path, [frame for frame, _ in pairs], *names)):
         assert found["glb.status"] == [vector["status"]], vector["name"]
         if vector["status"] == "ok":
             expected = vector["fields"]
-            assert found["glb.hop"] == expected["hops"]
+            assert found["glb.hop"] + found["glb.hop6"] == expected["hops"]
             assert found["glb.next_index"] == [str(expected["next_hop"])]
             assert found["glb.protocol"] == [str(expected["inner_protocol"])]
 
@@ -66,15 +80,22 @@ FAULTS = [
     (change(16, 0x65), "inner_version"),
     (change(19, 1), "inner_length"),
     (OK, None),
+    (change(0, 10, OK6), "bad_length"),
+    (change(7, 1, OK6), "bad_length"),
+    (change(5, 0, OK6), "bad_type"),
+    (change(6, 3, OK6), "bad_index"),
+    (change(40, 0x65, OK6), "inner_version"),
+    (OK6, None),
 ]
 
 
 def test_each_fault_has_its_expert_information(tmp_path):
     experts = [f"glb.expert.{fault}" for fault in dict.fromkeys(fault for _, fault in FAULTS if fault)]
-    rows = fields(tmp_path, [frame for frame, _ in FAULTS], "glb.next_hop", *experts)
+    rows = fields(tmp_path, [frame for frame, _ in FAULTS], "glb.next_hop", "glb.hop6", "glb.next_hop6", *experts)
     for (_, fault), found in zip(FAULTS, rows):
         assert [name for name in experts if found[name]] == ([f"glb.expert.{fault}"] if fault else [])
-    assert rows[-1]["glb.next_hop"] == [decode_gue(OK)[1]["hops"][0]]
+    assert rows[10]["glb.next_hop"] == [decode_gue(OK)[1]["hops"][0]]
+    assert (rows[-1]["glb.hop6"], rows[-1]["glb.next_hop6"], rows[-1]["glb.next_hop"]) == (HOPS6, HOPS6[:1], [])
 
 
 def test_packets_can_be_filtered_by_hop_index_and_fault(tmp_path):
@@ -87,26 +108,29 @@ def test_packets_can_be_filtered_by_hop_index_and_fault(tmp_path):
 
 def test_hops_have_names(tmp_path):
     hosts = tmp_path / "hosts"
-    hosts.write_text("".join(f"{hop}\tproxy{i}.example\n" for i, hop in enumerate(decode_gue(OK)[1]["hops"])))
-    path = pcap.write(tmp_path / "in.pcap", [OK])
+    names = {hop: f"proxy{i}.example" for i, hop in enumerate([*decode_gue(OK)[1]["hops"], *HOPS6, "2001:db8::1"])}
+    hosts.write_text("".join(f"{hop}\t{name}\n" for hop, name in names.items()))
+    path = pcap.write(tmp_path / "in.pcap", [OK, OK6])
     done = subprocess.run(["tshark", "-X", f"lua_script:{DISSECTOR}", "-N", "n", "-H", hosts, "-r", path, "-O", "glb"],
                           capture_output=True, text=True, timeout=60, check=True)
     first, second = decode_gue(OK)[1]["hops"]
     assert f"Hop: proxy0.example ({first}) (next)" in done.stdout
     assert f"Hop: proxy1.example ({second})\n" in done.stdout
     assert f"[Next hop: proxy0.example ({first})]" in done.stdout
+    assert f"[Next hop: proxy2.example ({HOPS6[0]})]" in done.stdout
 
 
 def test_no_packet_makes_the_dissector_fail(tmp_path):
     """Each length, and random changes of each byte of header and inner packet. tshark reports an error of Lua as expert information."""
     rng = random.Random(1)
-    frames = [OK[:size] for size in range(GUE, len(OK))]
-    for frame in GOLDEN + [OK] * 1000:
+    frames = [OK[:size] for size in range(GUE, len(OK))] + [OK6[:size] for size in range(GUE6, len(OK6))]
+    for frame in GOLDEN + [OK, OK6] * 500:
+        udp = 54 if frame[12:14] == b"\x86\xdd" else 34
         frame = bytearray(frame)
         for _ in range(rng.randrange(1, 4)):
-            if len(frame) > GUE:
-                frame[rng.randrange(34, len(frame))] = rng.randrange(256)
-        frame[36:38] = (19523).to_bytes(2, "big") if len(frame) > 38 else frame[36:38]
+            if len(frame) > udp + 8:
+                frame[rng.randrange(udp, len(frame))] = rng.randrange(256)
+        frame[udp + 2 : udp + 4] = (19523).to_bytes(2, "big") if len(frame) > udp + 4 else frame[udp + 2 : udp + 4]
         frames.append(bytes(frame))
     for snap in (262144, GUE + 10, GUE + 17):
         assert tshark(tmp_path, frames, "-Y", '_ws.expert.message contains "Lua"', snap=snap) == ""
