@@ -58,6 +58,18 @@ bool netaddr_is_unicast(const struct netaddr *addr)
 	return bytes[0] != 0xff && (memcmp(bytes, zeros, 15) != 0 || bytes[15] > 1);
 }
 
+bool netaddr_is_link_local(const struct netaddr *addr)
+{
+	return addr->family == NETADDR_V6 && addr->bytes[0] == 0xfe && (addr->bytes[1] & 0xc0) == 0x80;
+}
+
+bool netaddr_is_mapped(const struct netaddr *addr)
+{
+	static const uint8_t prefix[12] = {[10] = 0xff, 0xff};
+
+	return addr->family == NETADDR_V6 && memcmp(addr->bytes, prefix, sizeof(prefix)) == 0;
+}
+
 int netaddr_compare(const struct netaddr *a, const struct netaddr *b)
 {
 	if (a->family != b->family)

@@ -40,6 +40,10 @@ const char *netaddr_format(const struct netaddr *addr, char buf[NETADDR_TEXT_MAX
 /* False: no other host can reach the address ("this network", loopback, multicast, reserved, broadcast; RFC 6890). */
 bool netaddr_is_unicast(const struct netaddr *addr);
 
+/* False for IPv4 addresses. A mapped address is an IPv4 address in IPv6 text, such as ::ffff:192.0.2.1. */
+bool netaddr_is_link_local(const struct netaddr *addr);
+bool netaddr_is_mapped(const struct netaddr *addr);
+
 /* Orders by family, then bytes: <0, 0, >0. */
 int netaddr_compare(const struct netaddr *a, const struct netaddr *b);
 

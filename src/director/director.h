@@ -43,7 +43,7 @@ struct director {
 };
 
 /*
- * Logs warnings if the table in use does not fit outbound_src_ip or outbound_mtu. Main thread at the start, then the
- * control thread.
+ * Logs warnings if the table in use does not fit the source addresses or outbound_mtu. Main thread at the start, then
+ * the control thread.
  */
 void director_lint_table(const struct director *director);

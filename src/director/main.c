@@ -46,8 +46,8 @@ static struct director director = {
 static int open_table(void)
 {
 	struct faults faults = {0};
-	int error = reload_open(&director.reload, &director.shared, director.options.forwarding_table,
-		director.conf.steering.alt_hash_fields, PLAN_MAX_LCORES, &faults);
+	int error = reload_open(&director.reload, &director.shared, director.options.forwarding_table, &director.conf,
+		PLAN_MAX_LCORES, &faults);
 
 	if (error)
 		log_faults(&faults, FAULTS_ALL);

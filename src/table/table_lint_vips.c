@@ -208,6 +208,6 @@ void table_lint_own_address(const struct table_set *set, const struct netaddr *o
 		return;
 	snprintf(bind, sizeof(bind), "tables[%u].binds[%u]", finding.bind_table, finding.bind);
 	faults_warn(faults, bind,
-		"contains outbound_src_ip %s: the director sends packets for itself to a proxy, such as ICMP errors about its own packets; leave the address out of the bind",
-		netaddr_format(own, text));
+		"contains %s %s: the director sends packets for itself to a proxy, such as ICMP errors about its own packets; leave the address out of the bind",
+		own->family == NETADDR_V4 ? "outbound_src_ip" : "outbound_src_ip6", netaddr_format(own, text));
 }

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from support.cli import CHECK_ERRORS, CHECK_WARNINGS, FAILED, OK, USAGE, run, run_json, table, write_conf, write_tables
+from support.cli import CHECK_ERRORS, CHECK_WARNINGS, FAILED, OK, USAGE, backend, run, run_json, table, write_conf, write_tables
 from support.numbers import BAD_NUMBERS
 from support.tree import CLI, HEALTHCHECK as DAEMON, TREE
 
@@ -326,6 +326,36 @@ def test_outbound_mtu_has_room_for_1280_bytes_of_ipv6(tmp_path, backends, hops, 
     assert "tables[0].binds[0]: 'tcp fdb4::1 port 443' (and 2 more in this table)" in warning
     assert f"outbound_mtu is {needed - 1}, but an IPv6 packet of 1280 bytes has {needed} with" in warning
     assert warning.endswith(f"set outbound_mtu to {needed} or more")
+
+
+V6_BACKENDS = [backend("2001:db8::1"), backend("2001:db8::2")]
+NO_SOURCE = ("tables[1].backends[0].ip: '{0}' of table second is an {1} address, but director.conf has no {2}: add the director's own {1} "
+             "address there and restart the director (1 more table needs it, too)")
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_tables_need_a_source_address_of_their_family(tmp_path, binary):
+    """The director refuses them with the same error."""
+    tables = [table(name, backends=backends, binds=[{"ip": f"10.0.0.{n}", "proto": "tcp", "port": 80}])
+              for n, (name, backends) in enumerate((("first", 3), ("second", V6_BACKENDS), ("third", V6_BACKENDS)))]
+    path = write_tables(tmp_path / "table.json", *tables)
+    if binary:
+        run("build-config", path, tmp_path / "table.bin")
+        path = tmp_path / "table.bin"
+    both = {"outbound_src_ip": "192.0.2.1", "outbound_src_ip6": "2001:db8::d"}
+    for keys, errors in ((both, []), ({"outbound_src_ip6": None}, [NO_SOURCE.format("2001:db8::1", "IPv6", "outbound_src_ip6")]),
+                         ({"outbound_src_ip": None}, ["tables[0].backends[0].ip: '192.168.50.1' of table first is an IPv4 address, but "
+                          "director.conf has no outbound_src_ip: add the director's own IPv4 address there and restart the director"])):
+        conf = tmp_path / "director.conf"
+        write_conf(conf, **{**both, **keys})
+        found = run_json("check", conf, path, code=CHECK_ERRORS if errors else OK)["files"]
+        assert [line.partition(": ")[2] for line in found[1]["errors"]] == errors and found[0]["errors"] == []
+
+
+@pytest.mark.parametrize("key, address, bind", [("outbound_src_ip", "192.0.2.1", "192.0.2.0/24"), ("outbound_src_ip6", "2001:db8::d", "2001:db8::/64")])
+def test_a_bind_with_the_directors_own_address_is_a_warning(tmp_path, key, address, bind):
+    warning, = warnings_together(tmp_path, 1500, table(binds=[{"ip": bind, "proto": "tcp", "port": 443}]), code=CHECK_WARNINGS, **{key: address})
+    assert f"tables[0].binds[0]: contains {key} {address}: the director sends packets for itself to a proxy" in warning
 
 
 def test_tables_that_need_the_same_outbound_mtu_have_one_warning(tmp_path):

@@ -62,8 +62,8 @@ def write_tables(path, *tables):
 
 
 def write_conf(path, **keys):
-    """Writes a director.conf with these keys, and the two required ones if they are not given."""
-    return write_config(path, {**CONFIG, **keys})
+    """Writes a director.conf with these keys, and the two required ones if they are not given. None leaves a key out."""
+    return write_config(path, {key: value for key, value in {**CONFIG, **keys}.items() if value is not None})
 
 
 def with_ipv6_backend(data, old, new):

@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "cli/speed.h"
 #include "common/text.h"
+#include "director/conf/conf_tables.h"
 #include "fleet/fleet_conf.h"
 #include "packet/slow.h"
 #include "program/installed.h"
@@ -180,13 +181,11 @@ static void check_together(struct subject *subjects, size_t count)
 
 	for (size_t i = 0; conf && i < count; i++) {
 		struct subject *subject = &subjects[i];
-		const struct netaddr own = netaddr_from_bytes(NETADDR_V4, &conf->outbound_src_ip);
 
 		if (!is_table(subject) || subject->faults.errors)
 			continue;
-		table_lint_own_address(&subject->set, &own, &subject->faults);
-		table_lint_mtu(&subject->set, conf->steering.outbound_mtu, conf->steering.alt_hash_fields != 0,
-			&subject->faults);
+		conf_tables_check(conf, &subject->set, &subject->faults);
+		conf_tables_lint(conf, &subject->set, &subject->faults);
 		if (conf->steering.alt_hash_fields)
 			slow_warn_alt(&subject->set, &subject->faults);
 	}

@@ -26,16 +26,30 @@ static const char *parse_gateway(const char *text, void *field)
 	return conf_parse_unicast_mac(text, conf->gateway_mac);
 }
 
-static const char *parse_source_ip(const char *text, void *field)
+static const char *parse_source(const char *text, enum netaddr_family family, void *field)
 {
 	struct netaddr addr;
 
-	if (!netaddr_parse(text, &addr) || addr.family != NETADDR_V4)
-		return "is not an IPv4 address";
+	if (!netaddr_parse(text, &addr) || addr.family != family)
+		return family == NETADDR_V4 ? "is not an IPv4 address" : "is not an IPv6 address";
 	if (!netaddr_is_unicast(&addr))
 		return "is not a unicast address that other hosts can reply to";
-	memcpy(field, addr.bytes, 4);
+	if (netaddr_is_link_local(&addr))
+		return "is a link-local address, to which only hosts of the same link can reply";
+	if (netaddr_is_mapped(&addr))
+		return "is an IPv4-mapped address, which no IPv6 packet can have: set outbound_src_ip instead";
+	memcpy(field, addr.bytes, netaddr_size(&addr));
 	return NULL;
+}
+
+static const char *parse_source_ip(const char *text, void *field)
+{
+	return parse_source(text, NETADDR_V4, field);
+}
+
+static const char *parse_source_ip6(const char *text, void *field)
+{
+	return parse_source(text, NETADDR_V6, field);
 }
 
 /* Returns whether the kernel could have an interface with this name. */
@@ -181,8 +195,8 @@ static const char *const isas[] = {"auto", "scalar", "avx2", "avx512", NULL};
 
 const struct conf_key conf_keys[] = {
 	{"outbound_gateway_mac", conf_read_text, .parse = parse_gateway, .required = "\"auto\" or the next hop's MAC"},
-	{"outbound_src_ip", conf_read_text, AT(outbound_src_ip), .parse = parse_source_ip,
-		.required = "the director's own IPv4 address"},
+	{"outbound_src_ip", conf_read_text, AT(outbound_src_ip), .parse = parse_source_ip},
+	{"outbound_src_ip6", conf_read_text, AT(outbound_src_ip6), .parse = parse_source_ip6},
 	{"outbound_vrf", conf_read_text, AT(outbound_vrf), .parse = parse_interface},
 	{"port_interfaces", read_port_interfaces, .min = 1, .max = CONF_MAX_PORTS, .items = "interfaces",
 		.expected = "is not a list of interfaces, like [\"eth1\", \"eth2\"]"},
@@ -240,6 +254,9 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 	size_t errors = reader->faults->errors;
 
 	conf_read_group(reader, root, conf_keys, conf);
+	if (!config_setting_get_member(root, "outbound_src_ip") && !config_setting_get_member(root, "outbound_src_ip6"))
+		conf_error(reader, root, "outbound_src_ip",
+			"missing; write the director's own IPv4 address, or its IPv6 address as outbound_src_ip6");
 	conf->steering.exception_path = conf->exception_path != CONF_EXCEPTION_NONE;
 	if (reader->faults->errors != errors)
 		return; /* the checks below would report consequences of these errors */
@@ -278,4 +295,12 @@ int conf_read(const char *path, struct conf *conf, struct faults *faults)
 
 	*conf = (struct conf){.steering.admission.accept = ADMISSION_LISTED};
 	return conf_read_file(path, &reader, read_root);
+}
+
+struct netaddr conf_outbound_source(const struct conf *conf, enum netaddr_family family)
+{
+	struct netaddr source = family == NETADDR_V4 ? netaddr_from_bytes(family, &conf->outbound_src_ip)
+						     : netaddr_from_bytes(family, conf->outbound_src_ip6);
+
+	return netaddr_is_unicast(&source) ? source : (struct netaddr){0};
 }

@@ -10,6 +10,7 @@
 
 #include "common/endpoint.h"
 #include "common/faults.h"
+#include "common/netaddr.h"
 #include "conf/conf_key.h"
 #include "packet/steering.h"
 #include "program/statsd/statsd.h"
@@ -69,7 +70,8 @@ struct conf_lcore {
 struct conf {
 	bool gateway_auto; /* outbound_gateway_mac = "auto" */
 	uint8_t gateway_mac[6]; /* if not gateway_auto */
-	uint32_t outbound_src_ip; /* network order */
+	uint32_t outbound_src_ip; /* network order; 0: none */
+	uint8_t outbound_src_ip6[16]; /* network order; zeros: none. At least one of the two is set */
 	char outbound_vrf[CONF_INTERFACE_SIZE]; /* "": none */
 	uint16_t port_interface_count; /* 0: all ports use the same next hops */
 	char port_interfaces[CONF_MAX_PORTS][CONF_INTERFACE_SIZE]; /* the kernel's interface of each DPDK port */
@@ -101,6 +103,9 @@ struct conf {
  * the file cannot be read, and faults has an error that says so. *conf is valid only after 0. It owns no memory.
  */
 int conf_read(const char *path, struct conf *conf, struct faults *faults);
+
+/* Returns the source address of GUE packets to backends of this family. Its family is NETADDR_NONE if there is none. */
+struct netaddr conf_outbound_source(const struct conf *conf, enum netaddr_family family);
 
 /* The keys of director.conf. */
 extern const struct conf_key conf_keys[];

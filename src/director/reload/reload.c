@@ -12,6 +12,7 @@
 #include "common/array.h"
 #include "common/file/file.h"
 #include "common/text.h"
+#include "director/conf/conf_tables.h"
 #include "director/reload/reload_guard.h"
 #include "director/reload/reload_next_hops.h"
 #include "packet/slow.h"
@@ -28,7 +29,7 @@ static void warn_of_slow(const struct reload *reload, struct live_table *live, s
 	size_t before = faults->count;
 
 	slow_warn(&live->routes->set, live->routes->portmap, faults);
-	if (reload->alt_hash_fields)
+	if (reload->conf->steering.alt_hash_fields)
 		slow_warn_alt(&live->routes->set, faults);
 	if (faults->count > before) /* without the name of the file and ": " */
 		snprintf(live->slow, sizeof(live->slow), "%s", faults->items[before].text + strlen(reload->path) + 2);
@@ -50,7 +51,10 @@ static bool load(struct reload *reload, struct live_table *live, struct faults *
 	file_look(reload->path, &reload->tried_file); /* first, so that a change while it is read is noticed later */
 	faults->file = reload->path;
 	if (table_load(reload->path, &set, &live->version, faults) == 0)
+		conf_tables_check(reload->conf, &set, faults);
+	if (!faults->errors)
 		live->routes = routes_create(&set, faults);
+	table_set_free(&set);
 	if (!live->routes)
 		return false;
 	live->fingerprint = table_set_fingerprint(&live->routes->set);
@@ -171,12 +175,12 @@ static void record(struct reload *reload, const char *error)
 	snprintf(to->error, sizeof(to->error), "%s", error);
 }
 
-int reload_open(struct reload *reload, struct worker_shared *shared, const char *path, uint8_t alt_hash_fields,
+int reload_open(struct reload *reload, struct worker_shared *shared, const char *path, const struct conf *conf,
 	unsigned workers, struct faults *faults)
 {
 	struct live_table *live = calloc(1, sizeof(*live));
 
-	*reload = (struct reload){.path = path, .shared = shared, .alt_hash_fields = alt_hash_fields};
+	*reload = (struct reload){.path = path, .shared = shared, .conf = conf};
 	pthread_mutex_init(&reload->lock, NULL);
 	shared->qsbr = rte_zmalloc("qsbr", rte_rcu_qsbr_get_memsize(workers), RTE_CACHE_LINE_SIZE);
 	if (!live || !shared->qsbr || rte_rcu_qsbr_init(shared->qsbr, workers)) {

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "common/faults.h"
+#include "director/conf/conf.h"
 #include "director/reload/traffic.h"
 #include "worker/worker_shared.h"
 
@@ -54,7 +55,7 @@ typedef struct next_hops *reload_make_next_hops(void *context, const struct rout
 struct reload {
 	const char *path; /* of the forwarding table; borrowed */
 	struct stat tried_file; /* the file that the last load began to read */
-	uint8_t alt_hash_fields; /* of the steering config */
+	const struct conf *conf; /* borrowed */
 	unsigned max_shrink; /* percent, see table/table_guard.h */
 	struct worker_shared *shared; /* borrowed; `live` is replaced under the lock */
 	struct live_table *replaced; /* between reload_publish() and reload_finish(): the table before */
@@ -79,10 +80,11 @@ struct reload {
 };
 
 /*
- * Loads the file `path` for the first time. Fills shared->live, and shared->qsbr for `workers` workers. *shared and
- * path must exist until reload_close(). 0, or -errno with an error in faults. Then the caller sets max_shrink.
+ * Loads the file `path` for the first time. Fills shared->live, and shared->qsbr for `workers` workers. *shared,
+ * path and *conf must exist until reload_close(). 0, or -errno with an error in faults. Then the caller sets
+ * max_shrink.
  */
-int reload_open(struct reload *reload, struct worker_shared *shared, const char *path, uint8_t alt_hash_fields,
+int reload_open(struct reload *reload, struct worker_shared *shared, const char *path, const struct conf *conf,
 	unsigned workers, struct faults *faults);
 
 /* Makes the counts of the first table's backends for this number of workers. Called before workers run. 0,

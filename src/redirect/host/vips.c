@@ -40,10 +40,7 @@ void vips_add_prefixes(struct vips *vips, const struct redirect_prefixes *prefix
 /* Returns whether other hosts can send to this address of lo. */
 static bool can_be_vip(const struct netaddr *address)
 {
-	bool link_local =
-		address->family == NETADDR_V6 && address->bytes[0] == 0xfe && (address->bytes[1] & 0xc0) == 0x80;
-
-	return netaddr_is_unicast(address) && !link_local;
+	return netaddr_is_unicast(address) && !netaddr_is_link_local(address);
 }
 
 void vips_add_of_lo(struct vips *vips, const struct addresses *addresses, const struct links *links)

@@ -22,7 +22,8 @@
 #define METRICS(value)            \
 	"conf:2: metrics: " value \
 	" is neither \"none\" nor an address with a port, like \"127.0.0.1:19520\" or \"[::1]:19520\""
-#define BASE "outbound_gateway_mac = \"02:00:5e:10:00:01\"; outbound_src_ip = \"192.0.2.1\";\n"
+#define IP6(text) "outbound_gateway_mac = \"auto\";\noutbound_src_ip6 = " text ";\n"
+#define BASE      "outbound_gateway_mac = \"02:00:5e:10:00:01\"; outbound_src_ip = \"192.0.2.1\";\n"
 
 /* libconfig 1.5 leaks the last string of a file with a syntax error. */
 const char *__lsan_default_suppressions(void);
@@ -117,6 +118,23 @@ static void test_two_keys_are_enough(void **state)
 	assert_int_equal(conf.lcore_count, 0);
 }
 
+static void test_a_source_address_of_one_family_is_enough(void **state)
+{
+	struct conf conf;
+	struct netaddr source;
+	char text[NETADDR_TEXT_MAX];
+
+	(void)state;
+	read_good(BASE, &conf);
+	source = conf_outbound_source(&conf, NETADDR_V4);
+	assert_string_equal(netaddr_format(&source, text), "192.0.2.1");
+	assert_int_equal(conf_outbound_source(&conf, NETADDR_V6).family, NETADDR_NONE);
+	read_good(IP6("\"2001:DB8::a\""), &conf);
+	source = conf_outbound_source(&conf, NETADDR_V6);
+	assert_string_equal(netaddr_format(&source, text), "2001:db8::a");
+	assert_int_equal(conf_outbound_source(&conf, NETADDR_V4).family, NETADDR_NONE);
+}
+
 static void test_every_key_is_read(void **state)
 {
 	char address[ENDPOINT_TEXT_MAX];
@@ -200,6 +218,9 @@ static void test_every_key_is_read(void **state)
 #define MAC(text)    "outbound_gateway_mac = " text ";\noutbound_src_ip = \"192.0.2.1\";\n"
 #define AUTO         "outbound_gateway_mac = \"auto\"; outbound_src_ip = \"192.0.2.1\";\n"
 #define NO_INTERFACE "' is not the name of an interface, like \"eth1\" (1 to 15 characters)"
+#define NOT_SOURCE   "' is not a unicast address that other hosts can reply to"
+#define NO_SOURCE \
+	"conf: outbound_src_ip: missing; write the director's own IPv4 address, or its IPv6 address as outbound_src_ip6"
 #define IP(text)     "outbound_gateway_mac = \"auto\";\noutbound_src_ip = " text ";\n"
 #define NOT_MAC      " is neither \"auto\" nor a MAC like 02:00:5e:10:00:01"
 #define PATHS        "flow_paths = ( { rx_port = 0; rx_queue = 0; tx_port = 0; tx_queue = 0; } );\n"
@@ -211,8 +232,8 @@ static const struct {
 	const char *text;
 	const char *errors[4];
 } bad[] = {
-	{"", {"conf: outbound_gateway_mac: missing; write \"auto\" or the next hop's MAC",
-		     "conf: outbound_src_ip: missing; write the director's own IPv4 address"}},
+	{"", {"conf: outbound_gateway_mac: missing; write \"auto\" or the next hop's MAC", NO_SOURCE}},
+	{"outbound_gateway_mac = \"auto\";\n", {NO_SOURCE}},
 	{MAC("\"02:00:5e:10:00\""), {"conf:1: outbound_gateway_mac: '02:00:5e:10:00'" NOT_MAC}},
 	{MAC("\"02-00-5e-10-00-01\""), {"conf:1: outbound_gateway_mac: '02-00-5e-10-00-01'" NOT_MAC}},
 	{MAC("\"02:00:5e:10:00:0g\""), {"conf:1: outbound_gateway_mac: '02:00:5e:10:00:0g'" NOT_MAC}},
@@ -236,6 +257,16 @@ static const struct {
 	{IP("\"224.0.0.1\""),
 		{"conf:2: outbound_src_ip: '224.0.0.1' is not a unicast address that other hosts can reply to"}},
 	{IP("\"0.0.0.0\""), {"conf:2: outbound_src_ip: '0.0.0.0' is not a unicast address that other hosts can reply to"}},
+	{IP6("\"192.0.2.1\""), {"conf:2: outbound_src_ip6: '192.0.2.1' is not an IPv6 address"}},
+	{IP6("\"fe80::1%eth0\""), {"conf:2: outbound_src_ip6: 'fe80::1%eth0' is not an IPv6 address"}},
+	{IP6("1"), {"conf:2: outbound_src_ip6: '1' (a number) is not an IPv6 address"}},
+	{IP6("\"::\""), {"conf:2: outbound_src_ip6: '::" NOT_SOURCE}},
+	{IP6("\"::1\""), {"conf:2: outbound_src_ip6: '::1" NOT_SOURCE}},
+	{IP6("\"ff02::1\""), {"conf:2: outbound_src_ip6: 'ff02::1" NOT_SOURCE}},
+	{IP6("\"febf::1\""),
+		{"conf:2: outbound_src_ip6: 'febf::1' is a link-local address, to which only hosts of the same link can reply"}},
+	{IP6("\"::ffff:192.0.2.1\""),
+		{"conf:2: outbound_src_ip6: '::ffff:192.0.2.1' is an IPv4-mapped address, which no IPv6 packet can have: set outbound_src_ip instead"}},
 	{BASE "outbound_mtu = 575;", {"conf:2: outbound_mtu: '575' is not an integer from 576 to 9216"}},
 	{BASE "outbound_mtu = 9217;", {"conf:2: outbound_mtu: '9217' is not an integer from 576 to 9216"}},
 	{BASE "outbound_mtu = 1500.0;", {"conf:2: outbound_mtu: '1500' (a real number) is not an "
@@ -576,6 +607,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_keys_are_enough),
+		cmocka_unit_test(test_a_source_address_of_one_family_is_enough),
 		cmocka_unit_test(test_every_key_is_read),
 		cmocka_unit_test(test_every_fault_is_reported_with_line_key_and_value),
 		cmocka_unit_test(test_integers_in_strings_and_comments_are_ignored),
