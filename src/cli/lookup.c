@@ -140,6 +140,7 @@ static void explain(const struct lookup *lookup, uint8_t index, struct hop *hop)
 {
 	const struct table *table = found_table(lookup);
 	const uint16_t rows[] = {lookup->result.row, lookup->alt_row};
+	struct netaddr address = routes_hop(lookup->routes, lookup->result.table, lookup->result.hops[index]);
 
 	for (int alt = 0; alt < 2; alt++) {
 		const uint16_t *row = table->rows + (size_t)rows[alt] * table->row_hops;
@@ -147,7 +148,7 @@ static void explain(const struct lookup *lookup, uint8_t index, struct hop *hop)
 		for (unsigned position = 0; position < table->row_hops; position++) {
 			const struct table_backend *backend = &table->backends[row[position]];
 
-			if (memcmp(backend->addr.bytes, &lookup->result.hops[index], 4) != 0)
+			if (netaddr_compare(&backend->addr, &address) != 0)
 				continue;
 			hop->backend = backend;
 			hop->row = rows[alt];

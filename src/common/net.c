@@ -45,7 +45,7 @@ void net_write_ipv4(uint8_t *to, const struct net_ipv4 *header)
 
 void net_write_ipv6(uint8_t *to, const struct net_ipv6 *header)
 {
-	store_be32(to, 0x60000000);
+	store_be32(to, 0x60000000 | header->flow_label);
 	store_be16(to + 4, header->payload_length);
 	to[6] = header->protocol;
 	to[7] = NET_HOP_LIMIT;

@@ -96,8 +96,13 @@ struct net_ipv4 {
 /* Writes NET_IPV4_SIZE bytes with their checksum. */
 void net_write_ipv4(uint8_t *to, const struct net_ipv4 *header);
 
+struct net_ipv6_address {
+	uint8_t bytes[16];
+};
+
 struct net_ipv6 {
 	const void *source, *destination; /* 16 bytes each */
+	uint32_t flow_label;
 	uint16_t payload_length;
 	uint8_t protocol;
 };

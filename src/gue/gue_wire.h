@@ -21,8 +21,8 @@
 #define GUE_CONTROL_MASK    0x20
 #define GUE_HLEN_MASK       0x1f
 
-/* Type of the private data, and the most hops in it, by the family of the outer header: hlen has 5 bits, and is 1 + hops
- * for IPv4, 1 + 4 * hops for IPv6. */
+/* Type of the private data, and the most hops in it, by the family of the outer header: hlen has 5 bits, and is
+ * 1 + hops for IPv4, 1 + 4 * hops for IPv6. */
 #define GUE_PRIVATE_TYPE      0
 #define GUE_MAX_LATER_HOPS    30
 #define GUE_PRIVATE_TYPE_IPV6 1

@@ -89,15 +89,17 @@ static inline bool derive_ipv6(const uint8_t *ip, uint32_t size, uint32_t readab
 
 void outer_checksum_write(uint8_t *ip, uint32_t readable)
 {
-	uint8_t *udp = ip + GUE_IPV4_SIZE;
+	bool ipv6 = ip[0] >> 4 == 6;
+	uint8_t *udp = ip + (ipv6 ? GUE_IPV6_SIZE : GUE_IPV4_SIZE);
 	uint32_t headers = GUE_UDP_SIZE + 4u + 4u * (udp[GUE_UDP_SIZE] & GUE_HLEN_MASK);
 	uint32_t size = load_be16(udp + 4) - headers; /* of the inner packet */
 	const uint8_t *inner = udp + headers;
-	uint64_t sum = (uint64_t)load_le32(ip + 12) + load_le32(ip + 16) + word(IPPROTO_UDP) + load_le16(udp + 4);
+	uint64_t sum = word(IPPROTO_UDP) + load_le16(udp + 4);
 	uint16_t checksum;
 	bool derived;
 
-	readable -= GUE_IPV4_SIZE + headers;
+	readable -= (uint32_t)(inner - ip);
+	sum = ipv6 ? add_words(sum, ip + 8, 32) : add_words(sum, ip + 12, 8);
 	sum = add_words(sum, udp, headers);
 	if (udp[GUE_UDP_SIZE + 1] == GUE_INNER_IPV4)
 		derived = derive_ipv4(inner, size, readable, &sum);

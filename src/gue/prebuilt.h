@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Outer headers that are built once and copied for every packet. Each struct holds all bytes before the second hop that
- * are the same for packets of one inner family and one number of hops. What differs per packet is written at the
- * offsets below: lengths, IPv4 checksum, hops and source port. Pure.
+ * are the same for packets of one outer family, one inner family and one number of hops. What differs per packet is
+ * written at the offsets below: lengths, IPv4 checksum, hops, source port and flow label. Pure.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 #include "gue/gue_wire.h"
 
 #define PREBUILT_MAX_HOPS 8
-#define PREBUILT_SIZE     64
+#define PREBUILT_SIZE     80
 
 /* Byte offsets of the fields that differ per packet, from the Ethernet header on. */
 enum prebuilt_offset {
@@ -26,19 +26,33 @@ enum prebuilt_offset {
 	PREBUILT_HOPS = 50, /* second and later hops */
 };
 
+/* The same with outer IPv6. */
+enum prebuilt_offset_ipv6 {
+	PREBUILT_IPV6_LABEL = 16, /* its low 16 bits */
+	PREBUILT_IPV6_LENGTH = 18,
+	PREBUILT_IPV6_SOURCE = 22,
+	PREBUILT_IPV6_DESTINATION = 38,
+	PREBUILT_IPV6_SOURCE_PORT = 54,
+	PREBUILT_IPV6_UDP_LENGTH = 58,
+	PREBUILT_IPV6_GUE = 62,
+	PREBUILT_IPV6_HOPS = 70,
+};
+
 struct prebuilt_headers {
-	uint8_t bytes[PREBUILT_SIZE] __attribute__((aligned(64))); /* PREBUILT_HOPS of them, then zeros */
-	/* Sum of the IPv4 header's 16-bit words, loaded little-endian, with total length and destination still 0. */
+	uint8_t bytes[PREBUILT_SIZE] __attribute__((aligned(64))); /* those before the second hop */
+	/* With outer IPv4: sum of the IPv4 header's 16-bit words, loaded little-endian, with total length and
+	 * destination still 0. */
 	uint32_t sum;
 };
 
-/* Index for an inner family (v6: 0 or 1) and 1 to PREBUILT_MAX_HOPS hops. */
-#define PREBUILT_INDEX(v6, hops) ((v6)*PREBUILT_MAX_HOPS + (hops)-1)
-#define PREBUILT_COUNT           (2 * PREBUILT_MAX_HOPS)
+/* Index for an outer and an inner family (outer6, v6: 0 or 1) and 1 to PREBUILT_MAX_HOPS hops. Those with outer IPv6
+ * and more than ENCAPSULATE_MAX_IPV6 hops are zeros. */
+#define PREBUILT_INDEX(outer6, v6, hops) ((2 * (outer6) + (v6)) * PREBUILT_MAX_HOPS + (hops)-1)
+#define PREBUILT_COUNT                   (4 * PREBUILT_MAX_HOPS)
 
 /*
- * Writes the same bytes as encapsulate_write(). headers: those for the inner family and hop_count. hops: network order.
- * inner_size: bytes from the inner IP header on. source_port: host order.
+ * Writes the same bytes as encapsulate_write() with outer IPv4. headers: those for the families and hop_count. hops:
+ * network order. inner_size: bytes from the inner IP header on. source_port: host order.
  */
 static inline void prebuilt_write(uint8_t *to, const struct prebuilt_headers *headers, const uint32_t *hops,
 	unsigned hop_count, uint32_t inner_size, uint16_t source_port)
@@ -58,6 +72,29 @@ static inline void prebuilt_write(uint8_t *to, const struct prebuilt_headers *he
 	store_be16(to + PREBUILT_UDP_LENGTH, (uint16_t)udp_length);
 	for (unsigned i = 1; i < hop_count; i++)
 		memcpy(to + PREBUILT_HOPS + 4 * (i - 1), &hops[i], 4);
+}
+
+/*
+ * Writes the same bytes as encapsulate_write() with outer IPv6, up to the second hop, and that one if `second` is not
+ * NULL. port_length: as on the wire, loaded little-endian: the source port, then the UDP length. mac: the destination
+ * MAC, if it is 0 in the headers; else 0.
+ */
+static inline void prebuilt_write_ipv6(uint8_t *to, const struct prebuilt_headers *headers, uint64_t mac,
+	uint32_t port_length, const struct net_ipv6_address *first, const struct net_ipv6_address *second)
+{
+	const uint8_t *bytes = headers->bytes;
+	uint64_t udp = (port_length & 0xffff) | (uint64_t)(port_length >> 16) << 32;
+
+	store_le64(to, load_le64(bytes) | mac);
+	memcpy(to + 8, bytes + 8, 8);
+	store_le32(to + PREBUILT_IPV6_LABEL, port_length);
+	memcpy(to + PREBUILT_IPV6_LENGTH + 2, bytes + PREBUILT_IPV6_LENGTH + 2, 2);
+	memcpy(to + PREBUILT_IPV6_SOURCE, bytes + PREBUILT_IPV6_SOURCE, 16);
+	memcpy(to + PREBUILT_IPV6_DESTINATION, first, 16);
+	store_le64(to + PREBUILT_IPV6_SOURCE_PORT, load_le64(bytes + PREBUILT_IPV6_SOURCE_PORT) | udp);
+	memcpy(to + PREBUILT_IPV6_GUE, bytes + PREBUILT_IPV6_GUE, 8);
+	if (second)
+		memcpy(to + PREBUILT_IPV6_HOPS, second, 16);
 }
 
 /* Builds all PREBUILT_COUNT headers. The caller does so again after `outer` has changed. */

@@ -62,7 +62,7 @@ size_t echo_write_gue(uint8_t to[ECHO_TUNNEL_MAX_SIZE], enum netaddr_family oute
 	const struct netaddr *destination, const struct echo *echo)
 {
 	uint8_t protocol = destination->family == NETADDR_V4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6;
-	size_t header = encapsulate_write_gue(to, NULL, 0, protocol);
+	size_t header = encapsulate_write_gue(to, false, 0, protocol);
 
 	store_be16(to + sizeof(struct gue_header), outer == NETADDR_V6 ? GUE_PRIVATE_TYPE_IPV6 : GUE_PRIVATE_TYPE);
 	return header + echo_write(to + header, source, destination, echo);

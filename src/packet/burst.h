@@ -15,8 +15,9 @@
 
 #define BURST_MAX 64
 
-/* Bytes before a frame that are enough for the outer headers of any packet. */
-#define BURST_HEADROOM ENCAPSULATE_MAX_SIZE
+/* Bytes before a frame that are enough for the outer headers of any packet, which overwrite the Ethernet header of the
+ * frame, and for a tag. */
+#define BURST_HEADROOM (ENCAPSULATE_MAX_SIZE - NET_ETHERNET_SIZE + NET_TAG_SIZE)
 
 struct burst {
 	uint32_t count;
@@ -47,7 +48,7 @@ struct burst {
 	uint32_t backend[BURST_MAX]; /* first hop: index in routes->addresses */
 	uint16_t row[BURST_MAX];
 	uint8_t hop_count[BURST_MAX];
-	uint32_t hops[BURST_MAX][ENCAPSULATE_MAX_HOPS]; /* network order */
+	uint32_t hops[BURST_MAX][ENCAPSULATE_MAX_HOPS]; /* as in struct steer_result */
 
 	/* Filled for VERDICT_UNDERLAY_TOO_BIG. */
 	struct underlay_note underlay[BURST_MAX];

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "common/netaddr.h"
 #include "gue/encapsulate.h"
 #include "packet/verdict.h"
 
@@ -17,7 +18,7 @@
 
 /* Changes with every change of this file. Both programs have verdicts as numbers, so it changes with their
  * list, too. */
-#define CAPTURE_PROTOCOL (2u << 16 | VERDICT_COUNT)
+#define CAPTURE_PROTOCOL (3u << 16 | VERDICT_COUNT)
 
 /* The packet comes from the exception path, and has no verdict. As OUTCOME_RETURNED of worker/transmit.h. */
 #define CAPTURE_RETURNED VERDICT_COUNT
@@ -127,6 +128,6 @@ struct capture_record {
 	uint16_t in_port, out_port; /* DPDK port ids, or CAPTURE_NO_PORT */
 	uint32_t in_size, in_captured; /* bytes of the frame that arrived, and how many of them are in data[] */
 	uint32_t out_size, out_captured; /* of the frame that was sent; behind the other one in data[] */
-	uint32_t hops[ENCAPSULATE_MAX_HOPS]; /* network order */
+	struct netaddr hops[ENCAPSULATE_MAX_HOPS];
 	uint8_t data[];
 };

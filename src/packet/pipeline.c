@@ -74,12 +74,13 @@ static void reply_too_big(struct pipeline *pipeline, struct burst *burst, uint32
 	const struct flow *flow = &burst->flow[lane];
 	uint8_t *frame = burst->frame[lane], *ip = frame + flow->ip_offset;
 	uint32_t readable = burst->readable[lane] - flow->ip_offset;
-	uint32_t overhead = GUE_OUTER_SIZE(burst->hop_count[lane] - 1u);
+	uint32_t overhead =
+		encapsulate_outer_size(pipeline->routes->outer_ipv6[burst->table[lane]], burst->hop_count[lane]);
 	uint8_t tags[NET_TAG_SIZE * NET_MAX_TAGS];
 	uint32_t tags_size = flow->ip_offset - NET_ETHERNET_SIZE;
 	struct encapsulate_outer outer = pipeline->outer;
-	enum too_big_refusal refusal = too_big_check(
-		frame, flow, pipeline->routes, pipeline->steering, outer.source_ip, pipeline->too_big_limit);
+	enum too_big_refusal refusal =
+		too_big_check(frame, flow, pipeline->routes, pipeline->steering, &outer, pipeline->too_big_limit);
 
 	burst->verdict[lane] = VERDICT_DROP_TOO_BIG;
 	burst->refusal[lane] = (uint8_t)refusal;
@@ -103,25 +104,25 @@ static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t l
 	uint8_t hops = burst->hop_count[lane];
 	uint16_t source_port = steer_source_port(burst->hash[lane], flow->hint);
 	uint64_t mac = next_hops_find(pipeline->next_hops, burst->backend[lane], source_port);
-	bool v4 = flow->family == NETADDR_V4;
+	const struct net_ipv6_address *ipv6 = pipeline->routes->tables[burst->table[lane]].ipv6;
 
 	if (!mac) {
 		burst->verdict[lane] = VERDICT_DROP_NO_NEXT_HOP;
 	} else if (burst->headroom[lane] < BURST_HEADROOM) {
 		burst->verdict[lane] = VERDICT_DROP_NO_BUFFER;
-	} else if (inner + GUE_OUTER_SIZE(hops - 1u) > pipeline->steering->outbound_mtu) {
+	} else if (inner + encapsulate_outer_size(ipv6, hops) > pipeline->steering->outbound_mtu) {
 		reply_too_big(pipeline, burst, lane, mac);
 	} else {
-		uint8_t *out = burst->frame[lane] + flow->ip_offset - encapsulate_size(hops);
+		uint8_t *out = burst->frame[lane] + flow->ip_offset - encapsulate_size(ipv6, hops);
 
 		burst->out[lane] = out;
-		burst->out_size[lane] = encapsulate_size(hops) + inner;
-		if (hops <= PREBUILT_MAX_HOPS)
-			prebuilt_write(out, &pipeline->prebuilt[PREBUILT_INDEX(!v4, hops)], burst->hops[lane], hops,
-				inner, source_port);
+		burst->out_size[lane] = encapsulate_size(ipv6, hops) + inner;
+		if (hops <= PREBUILT_MAX_HOPS && !ipv6)
+			prebuilt_write(out, &pipeline->prebuilt[PREBUILT_INDEX(0, flow->family == NETADDR_V6, hops)],
+				burst->hops[lane], hops, inner, source_port);
 		else
-			encapsulate_write(out, &pipeline->outer, burst->hops[lane], hops, inner,
-				v4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, source_port);
+			encapsulate_write(out, &pipeline->outer, burst->hops[lane], hops, ipv6, inner,
+				flow->family == NETADDR_V4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, source_port);
 		memcpy(out, &mac, NET_MAC_SIZE);
 	}
 }
@@ -145,12 +146,15 @@ static void recognise_underlay(const struct pipeline *pipeline, struct burst *bu
 		const uint8_t *ip = burst->frame[lane] + flow->ip_offset;
 		uint32_t readable = burst->readable[lane] - flow->ip_offset;
 		struct underlay_note *note = &burst->underlay[lane];
+		struct netaddr own;
 
-		if (burst->verdict[lane] != unmatched || flow->kind != FLOW_ICMP_ERROR || flow->family != NETADDR_V4)
+		if (burst->verdict[lane] != unmatched || flow->kind != FLOW_ICMP_ERROR)
 			continue;
-		if (underlay_parse(span_of(ip, readable < flow->ip_size ? readable : flow->ip_size),
-			    pipeline->outer.source_ip, pipeline->steering->outbound_mtu, note) &&
-			routes_has_backend(pipeline->routes, note->backend))
+		own = netaddr_from_bytes(flow->family, flow->family == NETADDR_V4 ? (const void *)&pipeline->outer.source_ip
+										  : pipeline->outer.source_ip6);
+		if (underlay_parse(span_of(ip, readable < flow->ip_size ? readable : flow->ip_size), &own,
+			    pipeline->steering->outbound_mtu, note) &&
+			routes_has_backend(pipeline->routes, &note->backend))
 			burst->verdict[lane] = VERDICT_UNDERLAY_TOO_BIG;
 	}
 }
@@ -159,7 +163,7 @@ static bool fast_path_applies(const struct pipeline *pipeline)
 {
 	const struct routes *routes = pipeline->routes;
 
-	return pipeline->fast && routes->set.count && next_hops_any(pipeline->next_hops) &&
+	return pipeline->fast && !routes->ipv6 && routes->set.count && next_hops_any(pipeline->next_hops) &&
 	       admission_accepts_vlan(&pipeline->steering->admission, 0); /* the fast path takes untagged frames */
 }
 
@@ -237,7 +241,7 @@ static uint64_t parse_rest(struct pipeline *pipeline, struct burst *burst, uint6
 {
 	uint64_t forwarded = parse_and_classify(pipeline, burst, lanes);
 
-	if (!pipeline->fast || !forwarded || !next_hops_any(pipeline->next_hops))
+	if (!pipeline->fast || pipeline->routes->ipv6 || !forwarded || !next_hops_any(pipeline->next_hops))
 		return lanes;
 	return (lanes & ~forwarded) | run_lanes(pipeline, burst, forwarded);
 }

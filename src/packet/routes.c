@@ -15,12 +15,9 @@
 _Static_assert(TABLE_MAX_TABLES *TABLE_ROWS * sizeof(uint32_t) <= MOST,
 	"the first pairs of all rows fit, with less than 32 bits each");
 
-static uint32_t address_of(const struct table *table, uint16_t backend)
+static bool is_same_address(const struct table *table, uint16_t a, uint16_t b)
 {
-	uint32_t address;
-
-	memcpy(&address, table->backends[backend].addr.bytes, sizeof(address));
-	return address;
+	return memcmp(table->backends[a].addr.bytes, table->backends[b].addr.bytes, 16) == 0;
 }
 
 /*
@@ -35,7 +32,7 @@ bool routes_rows_are_distinct(const struct table *table)
 	for (uint32_t r = 0; r < TABLE_ROWS; r++, row += table->row_hops)
 		for (unsigned i = 1; i < table->row_hops; i++)
 			for (unsigned j = 0; j < i; j++)
-				distinct &= row[i] != row[j] && address_of(table, row[i]) != address_of(table, row[j]);
+				distinct &= row[i] != row[j] && !is_same_address(table, row[i], row[j]);
 	return distinct;
 }
 
@@ -105,8 +102,10 @@ static bool alloc_arrays(struct routes *routes)
 	routes->pairs_far = pairs_size(routes, pairs) > NEAR;
 	routes->address_count = routes->stride * set->count;
 	routes->addresses = calloc(routes->address_count + 1, sizeof(*routes->addresses));
+	if (routes_has_family(routes, NETADDR_V6))
+		routes->ipv6 = calloc(routes->address_count, sizeof(*routes->ipv6));
 	routes->pairs = big_alloc(pairs_size(routes, pairs) + ROUTES_LOAD);
-	return routes->addresses && routes->pairs;
+	return routes->addresses && routes->pairs && (routes->ipv6 || !routes_has_family(routes, NETADDR_V6));
 }
 
 static void fill_pairs(struct routes *routes, uint32_t t)
@@ -130,26 +129,51 @@ static void fill_pairs(struct routes *routes, uint32_t t)
 		}
 }
 
-static void fill_table(struct routes *routes, uint32_t t)
+/* Fills the hops of the backends of a table. */
+static bool fill_addresses(struct routes *routes, uint32_t t)
 {
 	const struct table *table = &routes->set.tables[t];
-	uint32_t *addresses = routes->addresses + (size_t)routes->stride * t;
+	size_t start = routes_backend(routes, t, 0);
+	uint32_t *addresses = routes->addresses + start, *order, first = 0;
+
+	for (uint32_t i = 0; i < table->backend_count && !routes->outer_ipv6[t]; i++)
+		memcpy(&addresses[i], table->backends[i].addr.bytes, sizeof(*addresses));
+	if (!routes->outer_ipv6[t])
+		return true;
+	order = table_backend_order(table);
+	for (uint32_t at = 0; order && at < table->backend_count; at++) {
+		uint32_t i = order[at];
+
+		memcpy(&routes->ipv6[start + i], table->backends[i].addr.bytes, sizeof(*routes->ipv6));
+		if (at == 0 || !is_same_address(table, (uint16_t)first, (uint16_t)i))
+			first = i;
+		addresses[i] = (uint32_t)start + first;
+	}
+	free(order);
+	return order;
+}
+
+static bool fill_table(struct routes *routes, uint32_t t)
+{
+	const struct table *table = &routes->set.tables[t];
 	bool distinct;
 
+	routes->outer_ipv6[t] = table->backends[0].addr.family == NETADDR_V6;
+	routes->ipv6_only &= routes->outer_ipv6[t];
 	routes->tables[t] = (struct routes_table){
 		.hash_key = table->hash_key,
 		.rows = table->rows,
-		.addresses = addresses,
+		.addresses = routes->addresses + routes_backend(routes, t, 0),
+		.ipv6 = routes->outer_ipv6[t] ? routes->ipv6 : NULL,
 		.row_hops = table->row_hops,
 	};
-	for (uint32_t i = 0; i < table->backend_count; i++)
-		memcpy(&addresses[i], table->backends[i].addr.bytes, sizeof(*addresses));
 	distinct = routes_rows_are_distinct(table);
 	routes->hop_counts[t] = distinct || table->row_hops <= 2 ? table->row_hops : 0;
 	routes->pairs_only &= distinct && table->row_hops == 2;
 	siphash_begin(&routes->keys[t], table->hash_key);
 	if (!table->borrows_rows)
 		fill_pairs(routes, t);
+	return fill_addresses(routes, t);
 }
 
 static bool fill_tables(struct routes *routes)
@@ -157,18 +181,16 @@ static bool fill_tables(struct routes *routes)
 	if (!alloc_arrays(routes))
 		return false;
 	routes->pairs_only = true;
+	routes->ipv6_only = true;
 	for (uint32_t t = 0; t < routes->set.count; t++)
-		fill_table(routes, t);
+		if (!fill_table(routes, t))
+			return false;
 	return true;
 }
 
 static int compare_addresses(const void *a, const void *b)
 {
-	uint32_t left, right;
-
-	memcpy(&left, a, sizeof(left));
-	memcpy(&right, b, sizeof(right));
-	return (left > right) - (left < right);
+	return netaddr_compare(a, b);
 }
 
 static bool sort_addresses(struct routes *routes)
@@ -176,33 +198,48 @@ static bool sort_addresses(struct routes *routes)
 	const struct table_set *set = &routes->set;
 
 	routes->sorted = calloc(routes->address_count + 1u, sizeof(*routes->sorted));
-	for (uint32_t t = 0; routes->sorted && t < set->count; t++) {
-		memcpy(routes->sorted + routes->sorted_count, routes->tables[t].addresses,
-			set->tables[t].backend_count * sizeof(*routes->sorted));
-		routes->sorted_count += set->tables[t].backend_count;
-	}
+	for (uint32_t t = 0; routes->sorted && t < set->count; t++)
+		for (uint32_t i = 0; i < set->tables[t].backend_count; i++)
+			routes->sorted[routes->sorted_count++] = set->tables[t].backends[i].addr;
 	if (routes->sorted)
 		qsort(routes->sorted, routes->sorted_count, sizeof(*routes->sorted), compare_addresses);
 	return routes->sorted;
 }
 
-bool routes_has_backend(const struct routes *routes, uint32_t address)
+struct netaddr routes_address(const struct routes *routes, uint32_t index)
 {
-	return bsearch(&address, routes->sorted, routes->sorted_count, sizeof(address), compare_addresses);
+	uint32_t t = routes->stride ? index / routes->stride : 0, backend = index - t * routes->stride;
+
+	if (t >= routes->set.count || backend >= routes->set.tables[t].backend_count)
+		return (struct netaddr){0};
+	return routes->set.tables[t].backends[backend].addr;
+}
+
+struct netaddr routes_hop(const struct routes *routes, uint16_t table, uint32_t hop)
+{
+	const struct net_ipv6_address *ipv6 = routes->tables[table].ipv6;
+
+	return ipv6 ? netaddr_from_bytes(NETADDR_V6, &ipv6[hop]) : netaddr_from_bytes(NETADDR_V4, &hop);
+}
+
+bool routes_has_family(const struct routes *routes, enum netaddr_family family)
+{
+	bool has = false;
+
+	for (uint32_t t = 0; t < routes->set.count; t++)
+		has |= routes->set.tables[t].backends[0].addr.family == family;
+	return has;
+}
+
+bool routes_has_backend(const struct routes *routes, const struct netaddr *address)
+{
+	return bsearch(address, routes->sorted, routes->sorted_count, sizeof(*address), compare_addresses);
 }
 
 struct routes *routes_create(struct table_set *set, struct faults *faults)
 {
 	struct routes *routes = calloc(1, sizeof(*routes));
 
-	for (uint32_t t = 0; t < set->count; t++)
-		if (set->tables[t].backends[0].addr.family == NETADDR_V6) {
-			faults_error(faults, "tables",
-				"have proxies with IPv6 addresses, to which the director cannot send yet");
-			table_set_free(set);
-			free(routes);
-			return NULL;
-		}
 	if (!routes) {
 		faults_error(faults, NULL, "out of memory");
 		table_set_free(set);
@@ -245,6 +282,7 @@ void routes_free(struct routes *routes)
 	classify_free(routes->classifier);
 	table_set_free(&routes->set);
 	free(routes->addresses);
+	free(routes->ipv6);
 	free(routes->sorted);
 	free(routes->pairs);
 	free(routes);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "common/faults.h"
+#include "common/netaddr.h"
 #include "gue/prebuilt.h"
 #include "packet/classifier/classify.h"
 #include "packet/classifier/portmap.h"
@@ -25,7 +26,10 @@ _Static_assert(TABLE_MAX_BACKENDS <= 1 << (8 * ROUTES_LOAD - 6) / 2, "one load h
 struct routes_table {
 	const uint8_t *hash_key;
 	const uint16_t *rows; /* TABLE_ROWS * row_hops backend indices */
-	const uint32_t *addresses; /* of the backends, by index; network order */
+	/* The hop that a backend is, by index: its IPv4 address in network order, or the index of its address in
+	 * `ipv6`. Backends with the same address are the same hop. */
+	const uint32_t *addresses;
+	const struct net_ipv6_address *ipv6; /* NULL: the backends have IPv4 addresses */
 	uint8_t row_hops;
 };
 
@@ -33,9 +37,11 @@ struct routes {
 	struct classifier *classifier;
 	struct portmap *portmap; /* compiled from the classifier */
 	struct table_set set; /* what the routes were built from; `tables` below points into it */
-	uint32_t *addresses; /* of all backends; those of table t start at stride * t; unused ones are 0 */
-	/* The addresses of all backends, ascending as numbers; sorted_count of them, some maybe twice */
-	uint32_t *sorted;
+	uint32_t *addresses; /* hops of all backends; those of table t start at stride * t; unused ones are 0 */
+	struct net_ipv6_address *ipv6; /* addresses of all IPv6 backends, by the same indices; NULL: there are none */
+	bool ipv6_only; /* all tables have IPv6 backends */
+	/* The addresses of all backends in the order of netaddr_compare(); sorted_count of them, some maybe twice */
+	struct netaddr *sorted;
 	uint32_t sorted_count;
 	/* The number of backends of the largest table, so that the tables lie side by side in the caches */
 	uint32_t stride;
@@ -56,6 +62,7 @@ struct routes {
 	/* Hops of a row of each table, or 0 if the fast path cannot take its packets: a row of more than two hops
 	 * repeats one. */
 	uint32_t hop_counts[TABLE_MAX_TABLES];
+	uint32_t outer_ipv6[TABLE_MAX_TABLES]; /* 1: the packets of this table get outer IPv6 */
 	uint64_t digest; /* table_set_digest() */
 	uint64_t first_hops; /* table_set_first_hops() */
 	struct routes_table tables[TABLE_MAX_TABLES];
@@ -63,8 +70,8 @@ struct routes {
 };
 
 /*
- * Takes over *set and leaves it empty, also on failure. NULL: an error in faults (out of memory, or a backend with an
- * IPv6 address). The caller frees the result with routes_free().
+ * Takes over *set and leaves it empty, also on failure. NULL: out of memory, which faults gets as an error. The caller
+ * frees the result with routes_free().
  */
 struct routes *routes_create(struct table_set *set, struct faults *faults);
 void routes_free(struct routes *routes);
@@ -78,8 +85,17 @@ static inline uint32_t routes_backend(const struct routes *routes, uint32_t tabl
 /* Sets first[i] for each index i in `addresses` that is the first hop of a row. first: address_count entries. */
 void routes_mark_first_hops(const struct routes *routes, bool *first);
 
-/* Returns whether a table has a backend with this address. address: network order. */
-bool routes_has_backend(const struct routes *routes, uint32_t address);
+/* The address of the backend with this index in `addresses`. NETADDR_NONE: the index is not used. */
+struct netaddr routes_address(const struct routes *routes, uint32_t index);
+
+/* The address of a hop of this table's packets. */
+struct netaddr routes_hop(const struct routes *routes, uint16_t table, uint32_t hop);
+
+/* Returns whether a table has backends of this family. */
+bool routes_has_family(const struct routes *routes, enum netaddr_family family);
+
+/* Returns whether a table has a backend with this address. */
+bool routes_has_backend(const struct routes *routes, const struct netaddr *address);
 
 /* Returns whether each row of the table names different addresses. */
 bool routes_rows_are_distinct(const struct table *table);

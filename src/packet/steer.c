@@ -114,12 +114,14 @@ uint64_t steer_hash(const struct flow *flow, const struct routes *routes, uint16
 	return hash_flow(flow, &routes->keys[table], fields);
 }
 
-/* Appends the hops of a row that are not among the first `count` already. Returns the new count. */
+/* Appends the hops of a row that are not among the first `count` already, as long as there is room for their outer
+ * headers. Returns the new count. */
 static uint8_t append_row(const struct routes_table *table, uint16_t row, uint32_t *hops, uint8_t count)
 {
 	const uint16_t *backends = table->rows + (size_t)row * table->row_hops;
+	uint8_t most = table->ipv6 ? ENCAPSULATE_MAX_IPV6 : ENCAPSULATE_MAX_HOPS;
 
-	for (uint8_t i = 0; i < table->row_hops; i++) {
+	for (uint8_t i = 0; i < table->row_hops && count < most; i++) {
 		uint32_t hop = table->addresses[backends[i]];
 		uint8_t at = 0;
 

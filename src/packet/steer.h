@@ -20,7 +20,7 @@ struct steer_result {
 	uint8_t hop_count; /* at least 1 */
 	uint16_t row;
 	uint64_t hash;
-	uint32_t hops[ENCAPSULATE_MAX_HOPS]; /* network order */
+	uint32_t hops[ENCAPSULATE_MAX_HOPS]; /* IPv4 addresses in network order, or for routes_hop() */
 };
 
 /* Steers one flow in the same way as the pipeline steers its packets. */

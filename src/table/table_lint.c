@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gue/encapsulate.h"
 #include "table/table_overlap.h"
 
 static bool is_not_a_host(const struct netaddr *addr)
@@ -156,6 +157,13 @@ void table_lint_families(const struct table_set *set, struct faults *faults)
 	for (uint32_t t = 0; t < set->count; t++) {
 		const struct table *table = &set->tables[t];
 
+		if (table->backend_count && table->backends[0].addr.family == NETADDR_V6 &&
+			table->hops > ENCAPSULATE_MAX_IPV6) {
+			snprintf(where, sizeof(where), "tables[%u].hops", t);
+			faults_error(faults, where,
+				"is %u, but a packet to proxies with IPv6 addresses has room for %u hops: set it to %u or less",
+				table->hops, ENCAPSULATE_MAX_IPV6, ENCAPSULATE_MAX_IPV6);
+		}
 		for (uint32_t i = 0; i < table->backend_count; i++) {
 			snprintf(where, sizeof(where), "tables[%u].backends[%u].ip", t, i);
 			lint_family(table, &table->backends[i].addr, where, faults);

@@ -30,20 +30,19 @@ static void make_likely(uint8_t *packet, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct underlay_note note;
-	uint32_t own_address;
+	const struct netaddr own_address = netaddr_from_bytes(NETADDR_V4, own);
 	uint16_t outbound_mtu;
 	uint8_t *packet;
 
 	if (size < 2)
 		return 0;
 	outbound_mtu = (uint16_t)(576 + data[1] % 2 * 924 + data[1] % 3 * 3800);
-	memcpy(&own_address, own, 4);
 	packet = malloc(size - 2); /* exactly this size, so that ASan detects reads beyond it */
 	if (size > 2)
 		memcpy(packet, data + 2, size - 2);
 	if (data[0] & 1)
 		make_likely(packet, size - 2);
-	if (underlay_parse(span_of(packet, size - 2), own_address, outbound_mtu, &note) &&
+	if (underlay_parse(span_of(packet, size - 2), &own_address, outbound_mtu, &note) &&
 		(note.mtu < 68 || note.mtu >= outbound_mtu))
 		abort();
 	free(packet);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/capture/capture_text.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -67,10 +66,10 @@ void capture_text_outcome(
 		used += (size_t)snprintf(text + used, CAPTURE_OUTCOME_MAX - used, ", table #%u", record->table);
 	used += (size_t)snprintf(text + used, CAPTURE_OUTCOME_MAX - used, ", row %u, hops", record->row);
 	for (unsigned i = 0; i < record->hop_count && i < ENCAPSULATE_MAX_HOPS; i++) {
-		char address[INET_ADDRSTRLEN];
+		char address[NETADDR_TEXT_MAX];
 
-		inet_ntop(AF_INET, &record->hops[i], address, sizeof(address));
-		used += (size_t)snprintf(text + used, CAPTURE_OUTCOME_MAX - used, " %s", address);
+		used += (size_t)snprintf(
+			text + used, CAPTURE_OUTCOME_MAX - used, " %s", netaddr_format(&record->hops[i], address));
 	}
 }
 

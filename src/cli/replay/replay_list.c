@@ -44,12 +44,10 @@ static const char *too_big_text(enum verdict verdict, uint8_t refusal)
 
 static void underlay_text(const struct underlay_note *note, char reason[REASON_MAX])
 {
-	struct netaddr from = netaddr_from_bytes(NETADDR_V4, &note->router);
-	struct netaddr to = netaddr_from_bytes(NETADDR_V4, &note->backend);
 	char router[NETADDR_TEXT_MAX], backend[NETADDR_TEXT_MAX];
 
 	snprintf(reason, REASON_MAX, "router %s forwards at most %u bytes towards proxy %s%s",
-		netaddr_format(&from, router), note->mtu, netaddr_format(&to, backend),
+		netaddr_format(&note->router, router), note->mtu, netaddr_format(&note->backend, backend),
 		note->guessed ? " (guessed: the router does not tell its MTU)" : "");
 }
 
@@ -75,7 +73,8 @@ static void explain(struct replay_list *list, const struct burst *burst, uint32_
 		return;
 	} else if (verdict == VERDICT_DROP_TOO_BIG || verdict == VERDICT_ANSWERED_TOO_BIG) {
 		snprintf(reason, REASON_MAX, "%" PRIu32 " bytes with the outer headers; outbound_mtu is %" PRIu32 "%s",
-			packet->flow.ip_size + (uint32_t)GUE_OUTER_SIZE(steered->hop_count - 1u),
+			packet->flow.ip_size + encapsulate_outer_size(pipeline->routes->outer_ipv6[steered->table],
+						       steered->hop_count),
 			(uint32_t)pipeline->steering->outbound_mtu, too_big_text(verdict, burst->refusal[lane]));
 		return;
 	} else if (verdict == VERDICT_DROP_TRUNCATED && packet->captured < burst->size[lane]) {
@@ -96,12 +95,20 @@ static void format_time(const struct replay_list *list, const struct timeval *ti
 	snprintf(buf, 32, "%s%" PRIu64 ".%06" PRIu64, ns < 0 ? "-" : "", us / 1000000, us % 1000000);
 }
 
+/* NETADDR_NONE: the packet is not forwarded. */
+static struct netaddr first_hop(const struct replay_list *list, const struct steer_result *steered)
+{
+	if (steered->verdict != VERDICT_FORWARDED)
+		return (struct netaddr){0};
+	return routes_hop(list->pipeline->routes, steered->table, steered->hops[0]);
+}
+
 static void print_text(struct replay_list *list, const struct burst *burst, uint32_t lane,
 	const struct steer_result *steered, const char *reason)
 {
 	const struct replay_list_packet *packet = &list->packets[lane];
 	const char *verdict = verdict_name(burst->verdict[lane]);
-	struct netaddr hop = netaddr_from_bytes(NETADDR_V4, &steered->hops[0]);
+	struct netaddr hop = first_hop(list, steered);
 	char label[16], address[NETADDR_TEXT_MAX], time[32];
 	struct flow_text flow;
 
@@ -126,7 +133,7 @@ static void print_json(struct replay_list *list, const struct burst *burst, uint
 {
 	const struct replay_list_packet *packet = &list->packets[lane];
 	char address[NETADDR_TEXT_MAX], time[40];
-	struct netaddr hop = netaddr_from_bytes(NETADDR_V4, &steered->hops[0]);
+	struct netaddr hop = first_hop(list, steered);
 	struct flow_text flow = {.what = packet->text};
 	json_t *json;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "director/health/underlay_report.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,11 +15,11 @@ void underlay_report_open(struct underlay_report *report)
 }
 
 /* Returns the index of the first record whose backend is not before this one. */
-static uint32_t find(const struct underlay_report *report, uint32_t backend)
+static uint32_t find(const struct underlay_report *report, const struct netaddr *backend)
 {
 	uint32_t at = 0;
 
-	while (at < report->count && ntohl(report->records[at].last.backend) < ntohl(backend))
+	while (at < report->count && netaddr_compare(&report->records[at].last.backend, backend) < 0)
 		at++;
 	return at;
 }
@@ -42,11 +41,11 @@ static void remove_oldest(struct underlay_report *report)
 }
 
 /* Returns the record of this backend, a new one if there is none. */
-static struct underlay_record *record_of(struct underlay_report *report, uint32_t backend)
+static struct underlay_record *record_of(struct underlay_report *report, const struct netaddr *backend)
 {
 	uint32_t at = find(report, backend);
 
-	if (at < report->count && report->records[at].last.backend == backend)
+	if (at < report->count && netaddr_compare(&report->records[at].last.backend, backend) == 0)
 		return &report->records[at];
 	if (report->count == UNDERLAY_REPORT_MAX) {
 		remove_oldest(report);
@@ -63,7 +62,7 @@ void underlay_report_add(struct underlay_report *report, const struct underlay_n
 	struct underlay_record *record;
 
 	pthread_mutex_lock(&report->lock);
-	record = record_of(report, note->backend);
+	record = record_of(report, &note->backend);
 	record->last = *note;
 	record->messages++;
 	record->seen_ms = now_ms;
@@ -121,12 +120,10 @@ uint32_t underlay_report_read(struct underlay_report *report, struct underlay_re
 
 const char *underlay_report_text(const struct underlay_note *note, char text[UNDERLAY_REPORT_TEXT])
 {
-	struct netaddr from = netaddr_from_bytes(NETADDR_V4, &note->router);
-	struct netaddr to = netaddr_from_bytes(NETADDR_V4, &note->backend);
 	char router[NETADDR_TEXT_MAX], proxy[NETADDR_TEXT_MAX];
 
 	snprintf(text, UNDERLAY_REPORT_TEXT, "router %s forwards at most %u bytes%s to proxy %s",
-		netaddr_format(&from, router), note->mtu, note->guessed ? " (a guess: it does not tell its MTU)" : "",
-		netaddr_format(&to, proxy));
+		netaddr_format(&note->router, router), note->mtu,
+		note->guessed ? " (a guess: it does not tell its MTU)" : "", netaddr_format(&note->backend, proxy));
 	return text;
 }

@@ -141,8 +141,8 @@ static void write_packets(struct openmetrics *to, const struct view *view)
 	facts_family(to, mtu);
 	for (uint32_t i = 0; i < view->underlay_count; i++)
 		facts_sample(to, mtu,
-			OPENMETRICS_LABELS({"backend", address(view->underlay[i].last.backend, backend)},
-				{"router", address(view->underlay[i].last.router, router)}),
+			OPENMETRICS_LABELS({"backend", netaddr_format(&view->underlay[i].last.backend, backend)},
+				{"router", netaddr_format(&view->underlay[i].last.router, router)}),
 			&view->underlay[i]);
 	openmetrics_family(to, "next_hops", OPENMETRICS_GAUGE, "number of next hops in each state");
 	for (uint32_t i = 0; i < view->set_count; i++) {

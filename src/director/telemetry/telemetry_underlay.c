@@ -6,12 +6,11 @@
 #include "director/health/underlay_report.h"
 #include "director/telemetry/telemetry_reply.h"
 
-static void add_address(struct rte_tel_data *data, const char *key, uint32_t address)
+static void add_address(struct rte_tel_data *data, const char *key, const struct netaddr *address)
 {
-	struct netaddr addr = netaddr_from_bytes(NETADDR_V4, &address);
 	char text[NETADDR_TEXT_MAX];
 
-	rte_tel_data_add_dict_string(data, key, netaddr_format(&addr, text));
+	rte_tel_data_add_dict_string(data, key, netaddr_format(address, text));
 }
 
 static struct rte_tel_data *describe(const struct underlay_record *record)
@@ -20,8 +19,8 @@ static struct rte_tel_data *describe(const struct underlay_record *record)
 
 	if (!data)
 		return NULL;
-	add_address(data, "proxy", record->last.backend);
-	add_address(data, "router", record->last.router);
+	add_address(data, "proxy", &record->last.backend);
+	add_address(data, "router", &record->last.router);
 	telemetry_reply_facts(data, underlay_report_facts, record);
 	rte_tel_data_add_dict_uint(data, "seconds_ago", (clock_now_ms() - record->seen_ms) / 1000);
 	return data;

@@ -72,14 +72,16 @@ static bool frame_is_unicast(const uint8_t *frame)
 }
 
 /* Returns whether a reply to the address would come back to a director. */
-static bool is_own(const struct netaddr *addr, const struct routes *routes, uint32_t own_address)
+static bool is_own(const struct netaddr *addr, const struct routes *routes, const struct encapsulate_outer *outer)
 {
+	const void *own = addr->family == NETADDR_V4 ? (const void *)&outer->source_ip : outer->source_ip6;
+
 	return classify_covers(routes->classifier, addr->family, addr->bytes) ||
-	       (addr->family == NETADDR_V4 && memcmp(addr->bytes, &own_address, 4) == 0);
+	       memcmp(addr->bytes, own, netaddr_size(addr)) == 0;
 }
 
 enum too_big_refusal too_big_check(const uint8_t *frame, const struct flow *flow, const struct routes *routes,
-	const struct steering_config *steering, uint32_t own_address, struct too_big_limit *limit)
+	const struct steering_config *steering, const struct encapsulate_outer *outer, struct too_big_limit *limit)
 {
 	const uint8_t *ip = frame + flow->ip_offset;
 	struct netaddr source = netaddr_from_bytes(flow->family, flow->source);
@@ -94,7 +96,7 @@ enum too_big_refusal too_big_check(const uint8_t *frame, const struct flow *flow
 	if (limit && !too_big_limit_take(limit, flow->family, flow->source))
 		return TOO_BIG_LIMITED;
 	/* This check is the last one because it is the slowest. */
-	return is_own(&source, routes, own_address) ? TOO_BIG_FORBIDDEN : TOO_BIG_REPLY;
+	return is_own(&source, routes, outer) ? TOO_BIG_FORBIDDEN : TOO_BIG_REPLY;
 }
 
 uint8_t *too_big_write(uint8_t *ip, uint32_t readable, uint8_t family, const struct encapsulate_outer *outer,

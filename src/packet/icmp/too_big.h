@@ -27,10 +27,11 @@ enum too_big_refusal {
 
 /*
  * Returns whether the packet in `frame` gets a reply, or why not. flow: of the frame, with VERDICT_FORWARDED.
- * own_address: outbound_src_ip, network order. limit: NULL: there is none.
+ * outer: with the director's
+ * addresses. limit: NULL: there is none.
  */
 enum too_big_refusal too_big_check(const uint8_t *frame, const struct flow *flow, const struct routes *routes,
-	const struct steering_config *steering, uint32_t own_address, struct too_big_limit *limit);
+	const struct steering_config *steering, const struct encapsulate_outer *outer, struct too_big_limit *limit);
 
 /*
  * Writes the headers of a reply before the packet at `ip`, which becomes the quote. The reply goes to the sender of the

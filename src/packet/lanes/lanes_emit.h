@@ -94,7 +94,7 @@ INLINE void write_outer(uint8_t *out, const struct prebuilt_headers *headers, co
 
 	if (mac)
 		bytes = _mm512_or_si512(bytes, _mm512_zextsi128_si512(_mm_loadl_epi64((const __m128i *)mac)));
-	_mm512_mask_storeu_epi8(out, (1ull << encapsulate_size(hops > 1 ? 2 : 1)) - 1, bytes);
+	_mm512_mask_storeu_epi8(out, (1ull << encapsulate_size(false, hops > 1 ? 2 : 1)) - 1, bytes);
 #elif defined(__AVX2__)
 	static const uint8_t from[2][32] __attribute__((aligned(32))) = {
 #define NONE8 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
@@ -170,7 +170,7 @@ INLINE void emit_full_block(const struct prebuilt_headers *headers, const uint64
 		burst->out_size[base + i] = NET_ETHERNET_SIZE + block->total[i];
 	}
 	EACH (i) {
-		uint8_t *out = burst->frame[base + i] + NET_ETHERNET_SIZE - encapsulate_size(hops);
+		uint8_t *out = burst->frame[base + i] + NET_ETHERNET_SIZE - encapsulate_size(false, hops);
 
 		write_lane(headers, macs, block, i, hops, out);
 		burst->out[base + i] = out;
@@ -182,9 +182,9 @@ INLINE void write_frame(const struct lanes_job *job, bool v6, uint32_t offset, c
 	struct burst *burst, uint32_t lane)
 {
 	uint32_t hops = block->hop_count[i];
-	uint8_t *out = burst->frame[lane] + offset - encapsulate_size(hops);
+	uint8_t *out = burst->frame[lane] + offset - encapsulate_size(false, hops);
 
-	write_lane(&job->prebuilt[PREBUILT_INDEX(v6, hops)], job->next_hops->single ? NULL : job->next_hops->macs,
+	write_lane(&job->prebuilt[PREBUILT_INDEX(0, v6, hops)], job->next_hops->single ? NULL : job->next_hops->macs,
 		block, i, hops, out);
 	burst->out[lane] = out;
 }
@@ -217,7 +217,7 @@ INLINE void finish_without_next_hop(const struct block *block, uint32_t i, struc
 INLINE void emit_neighbours(const struct lanes_job *job, bool v6, const struct block *block, unsigned hops,
 	struct burst *burst, uint32_t base)
 {
-	const struct prebuilt_headers *headers = &job->prebuilt[PREBUILT_INDEX(v6, hops)];
+	const struct prebuilt_headers *headers = &job->prebuilt[PREBUILT_INDEX(0, v6, hops)];
 	const uint64_t *macs = job->next_hops->single ? NULL : job->next_hops->macs;
 
 	if (hops == 2 && !macs)

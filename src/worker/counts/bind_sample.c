@@ -10,9 +10,9 @@
 static uint32_t outer_size(const uint8_t *frame)
 {
 	uint32_t ip = NET_ETHERNET_SIZE + (net_is_tag(load_be16(frame + 12)) ? NET_TAG_SIZE : 0);
-	uint8_t words = frame[ip + GUE_IPV4_SIZE + GUE_UDP_SIZE] & GUE_HLEN_MASK;
+	uint32_t gue = ip + (frame[ip] >> 4 == 6 ? GUE_IPV6_SIZE : GUE_IPV4_SIZE) + GUE_UDP_SIZE;
 
-	return ip + GUE_OUTER_SIZE(words - 1u);
+	return gue + 4u + 4u * (frame[gue] & GUE_HLEN_MASK);
 }
 
 static struct bind_sample look_up(

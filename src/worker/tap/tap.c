@@ -149,7 +149,8 @@ static bool note_table(const struct tap *tap, struct tap_packet *packet)
 	record->table = result.table;
 	record->row = result.row;
 	record->hop_count = result.hop_count;
-	memcpy(record->hops, result.hops, sizeof(record->hops));
+	for (unsigned i = 0; i < result.hop_count; i++)
+		record->hops[i] = routes_hop(tap->live->routes, result.table, result.hops[i]);
 	return tap->choice->slot < 0 || tap->choice->slot == tap->live->slot[result.table];
 }
 

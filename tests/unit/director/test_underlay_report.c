@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "director/health/underlay_report.h"
+#include "common/byteorder.h"
 #include "worker/underlay_notes.h"
 
 #define START  5000u /* ms */
@@ -28,8 +29,19 @@ static int reset(void **state)
 
 static struct underlay_note note(uint32_t backend, uint16_t mtu)
 {
-	return (struct underlay_note){
-		.backend = htonl(0xc0a80000 | backend), .router = inet_addr("203.0.113.1"), .mtu = mtu};
+	struct underlay_note note = {.mtu = mtu};
+
+	backend = htonl(0xc0a80000 | backend);
+	note.backend = netaddr_from_bytes(NETADDR_V4, &backend);
+	netaddr_parse("203.0.113.1", &note.router);
+	return note;
+}
+
+static void assert_address(const struct netaddr *address, const char *expected)
+{
+	char buf[NETADDR_TEXT_MAX];
+
+	assert_string_equal(netaddr_format(address, buf), expected);
 }
 
 static void add(uint32_t backend, uint16_t mtu, uint64_t now_ms)
@@ -46,9 +58,9 @@ static void test_each_proxy_has_one_record_with_its_last_message(void **state)
 	add(3, 1400, START + 1);
 	add(7, 1300, START + 2);
 	assert_int_equal(underlay_report_read(&report, records), 2);
-	assert_int_equal(records[0].last.backend, inet_addr("192.168.0.3"));
+	assert_address(&records[0].last.backend, "192.168.0.3");
 	assert_int_equal(records[0].messages, 1);
-	assert_int_equal(records[1].last.backend, inet_addr("192.168.0.7"));
+	assert_address(&records[1].last.backend, "192.168.0.7");
 	assert_int_equal(records[1].messages, 2);
 	assert_int_equal(records[1].last.mtu, 1300);
 	assert_int_equal(records[1].seen_ms, START + 2);
@@ -93,7 +105,7 @@ static void test_a_record_is_forgotten_ten_minutes_after_its_last_message(void *
 	assert_int_equal(underlay_report_read(&report, records), 2);
 	underlay_report_tick(&report, MTU, START + UNDERLAY_REPORT_EXPIRE_MS, text);
 	assert_int_equal(underlay_report_read(&report, records), 1);
-	assert_int_equal(records[0].last.backend, inet_addr("192.168.0.2"));
+	assert_address(&records[0].last.backend, "192.168.0.2");
 	underlay_report_tick(&report, MTU, START + UNDERLAY_REPORT_EXPIRE_MS + 1000, text);
 	assert_int_equal(underlay_report_read(&report, records), 0);
 }
@@ -107,7 +119,7 @@ static void test_the_oldest_record_makes_way(void **state)
 	for (uint32_t i = 0; i < UNDERLAY_REPORT_MAX; i++) {
 		assert_true(records[i].seen_ms >= START + 4 * UNDERLAY_REPORT_MAX);
 		if (i)
-			assert_true(ntohl(records[i].last.backend) > ntohl(records[i - 1].last.backend));
+			assert_true(netaddr_compare(&records[i].last.backend, &records[i - 1].last.backend) > 0);
 	}
 }
 
@@ -125,7 +137,7 @@ static void test_ring_drops_notes_while_it_is_full(void **state)
 		}
 		for (uint32_t i = 0; i < UNDERLAY_NOTES; i++) {
 			assert_true(underlay_notes_take(&ring, &taken));
-			assert_int_equal(taken.backend, note(i, 0).backend);
+			assert_memory_equal(&taken, &(struct underlay_note[]){note(i, 1500)}, sizeof(taken));
 		}
 		assert_false(underlay_notes_take(&ring, &taken));
 	}
@@ -136,8 +148,10 @@ static void test_ring_drops_notes_while_it_is_full(void **state)
 static void *write_notes(void *ring)
 {
 	for (uint32_t i = 0; i < TRANSFERS; i++) {
-		struct underlay_note put = {.backend = i, .router = ~i, .mtu = (uint16_t)i};
+		struct underlay_note put = {.mtu = (uint16_t)i};
 
+		store_le32(put.backend.bytes, i);
+		store_le32(put.router.bytes, ~i);
 		underlay_notes_put(ring, &put);
 	}
 	return NULL;
@@ -157,10 +171,12 @@ static void test_ring_passes_whole_notes_between_threads(void **state)
 	while (running) {
 		running = pthread_tryjoin_np(writer, NULL) != 0;
 		while (underlay_notes_take(&ring, &taken)) {
-			assert_true(taken.backend >= next);
-			assert_int_equal(taken.router, ~taken.backend);
-			assert_int_equal(taken.mtu, (uint16_t)taken.backend);
-			next = taken.backend + 1;
+			uint32_t number = load_le32(taken.backend.bytes);
+
+			assert_true(number >= next);
+			assert_int_equal(load_le32(taken.router.bytes), ~number);
+			assert_int_equal(taken.mtu, (uint16_t)number);
+			next = number + 1;
 			count++;
 		}
 	}

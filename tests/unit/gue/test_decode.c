@@ -65,11 +65,11 @@ static void test_decodes_what_encapsulate_writes_for_any_number_of_hops(void **s
 	for (uint32_t i = 0; i < ENCAPSULATE_MAX_HOPS; i++)
 		hops[i] = htonl(0xc0a83200 + i);
 	for (unsigned count = 1; count <= ENCAPSULATE_MAX_HOPS; count++) {
-		uint32_t size = encapsulate_size(count) + 33;
+		uint32_t size = encapsulate_size(false, count) + 33;
 		uint8_t *frame = guarded_end() - size;
 		struct decode_packet packet;
 
-		encapsulate_write(frame, &outer, hops, count, 33, GUE_INNER_IPV6, 0xabcd);
+		encapsulate_write(frame, &outer, hops, count, NULL, 33, GUE_INNER_IPV6, 0xabcd);
 		assert_int_equal(decode_frame(frame, size, GUE_PORT, &packet), DECODE_OK);
 		assert_int_equal(packet.source, outer.source_ip);
 		assert_int_equal(packet.destination, hops[0]);
@@ -79,7 +79,7 @@ static void test_decodes_what_encapsulate_writes_for_any_number_of_hops(void **s
 		assert_int_equal(packet.next_hop, 0);
 		assert_int_equal(packet.hop_count, count - 1);
 		assert_memory_equal(packet.hops, hops + 1, 4 * (count - 1));
-		assert_ptr_equal(packet.inner, frame + encapsulate_size(count));
+		assert_ptr_equal(packet.inner, frame + encapsulate_size(false, count));
 		assert_int_equal(packet.inner_size, 33);
 	}
 }
@@ -87,12 +87,12 @@ static void test_decodes_what_encapsulate_writes_for_any_number_of_hops(void **s
 static void test_decodes_the_port_that_the_caller_gives(void **state)
 {
 	struct encapsulate_outer outer = {.source_ip = 1};
-	uint32_t hop = 2, size = encapsulate_size(1) + 20;
+	uint32_t hop = 2, size = encapsulate_size(false, 1) + 20;
 	uint8_t frame[200] = {0};
 	struct decode_packet packet;
 
 	(void)state;
-	encapsulate_write(frame, &outer, &hop, 1, 20, GUE_INNER_IPV4, 0x8000);
+	encapsulate_write(frame, &outer, &hop, 1, NULL, 20, GUE_INNER_IPV4, 0x8000);
 	assert_int_equal(decode_frame(frame, size, 6080, &packet), DECODE_NOT_GUE);
 	frame[36] = 6080 >> 8;
 	frame[37] = 6080 & 0xff;
@@ -103,12 +103,12 @@ static void test_decodes_the_port_that_the_caller_gives(void **state)
 static void test_total_length_below_the_header_length_is_not_gue(void **state)
 {
 	struct encapsulate_outer outer = {.source_ip = 1};
-	uint32_t hop = 2, size = encapsulate_size(1) + 60;
+	uint32_t hop = 2, size = encapsulate_size(false, 1) + 60;
 	uint8_t frame[200] = {0};
 	struct decode_packet packet;
 
 	(void)state;
-	encapsulate_write(frame, &outer, &hop, 1, 60, GUE_INNER_IPV4, 0x8000);
+	encapsulate_write(frame, &outer, &hop, 1, NULL, 60, GUE_INNER_IPV4, 0x8000);
 	frame[14] = 0x4f;
 	for (uint8_t total = 8; total < 60; total++) {
 		frame[17] = total;
@@ -121,7 +121,7 @@ static void test_total_length_below_the_header_length_is_not_gue(void **state)
 static void test_nothing_outside_damaged_frames_is_read(void **state)
 {
 	struct encapsulate_outer outer = {.source_ip = 1};
-	uint32_t hops[4] = {2, 3, 4, 5}, whole = encapsulate_size(4) + 40;
+	uint32_t hops[4] = {2, 3, 4, 5}, whole = encapsulate_size(false, 4) + 40;
 
 	(void)state;
 	srandom(11);
@@ -131,7 +131,7 @@ static void test_nothing_outside_damaged_frames_is_read(void **state)
 		uint8_t *frame;
 		struct decode_packet packet;
 
-		encapsulate_write(bytes, &outer, hops, 4, 40, GUE_INNER_IPV4, 0x8000);
+		encapsulate_write(bytes, &outer, hops, 4, NULL, 40, GUE_INNER_IPV4, 0x8000);
 		for (int flips = 0; flips < 3; flips++)
 			bytes[12 + (uint32_t)random() % 50] = (uint8_t)random();
 		frame = guarded_copy(bytes, size);

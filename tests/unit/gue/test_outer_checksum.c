@@ -49,12 +49,12 @@ static void seal(struct packet *packet)
  */
 static uint8_t *write(const struct packet *packet, unsigned count, uint32_t readable, uint32_t *size)
 {
-	uint32_t inner = packet->size - packet->ip[0], headers = encapsulate_size(count);
+	uint32_t inner = packet->size - packet->ip[0], headers = encapsulate_size(false, count);
 	uint8_t *to = guarded_end() - headers - readable;
 	uint8_t version = packet->bytes[packet->ip[0]] >> 4;
 
 	memcpy(to + headers, packet->bytes + packet->ip[0], readable);
-	encapsulate_write(to, &outer, hops, count, inner, version == 4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, 0x8123);
+	encapsulate_write(to, &outer, hops, count, NULL, inner, version == 4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, 0x8123);
 	*size = headers - NET_ETHERNET_SIZE + inner;
 	outer_checksum_write(to + NET_ETHERNET_SIZE, headers - NET_ETHERNET_SIZE + readable);
 	return to + NET_ETHERNET_SIZE;

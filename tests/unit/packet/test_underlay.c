@@ -83,6 +83,13 @@ static enum verdict run(const struct packet *packet)
 	return burst.verdict[0];
 }
 
+static void assert_address(const struct netaddr *address, const char *expected)
+{
+	char text[NETADDR_TEXT_MAX];
+
+	assert_string_equal(netaddr_format(address, text), expected);
+}
+
 static void assert_not_recognised(const struct packet *packet)
 {
 	assert_string_equal(verdict_name(run(packet)), "drop_unmatched");
@@ -96,8 +103,8 @@ static void test_message_tells_router_proxy_and_mtu(void **state)
 	(void)state;
 	assert_string_equal(verdict_name(run(&packet)), "underlay_too_big");
 	assert_null(burst.out[0]);
-	assert_int_equal(burst.underlay[0].router, inet_addr(ROUTER));
-	assert_int_equal(burst.underlay[0].backend, inet_addr(PROXY));
+	assert_address(&burst.underlay[0].router, ROUTER);
+	assert_address(&burst.underlay[0].backend, PROXY);
 	assert_int_equal(burst.underlay[0].mtu, 1500);
 	assert_false(burst.underlay[0].guessed);
 }
@@ -127,7 +134,7 @@ static void test_tags_options_and_longer_quotes_do_not_matter(void **state)
 	packet_padding(&packet, 20);
 	assert_string_equal(verdict_name(run(&packet)), "underlay_too_big");
 	assert_int_equal(burst.underlay[0].mtu, 1280);
-	assert_int_equal(burst.underlay[0].backend, inet_addr("192.168.1.8"));
+	assert_address(&burst.underlay[0].backend, "192.168.1.8");
 }
 
 static void test_each_wrong_field_makes_it_unmatched(void **state)
@@ -253,7 +260,7 @@ static void test_damaged_messages_stay_plausible(void **state)
 		if (run(&packet) != VERDICT_UNDERLAY_TOO_BIG)
 			continue;
 		recognised++;
-		assert_true(routes_has_backend(routes, burst.underlay[0].backend));
+		assert_true(routes_has_backend(routes, &burst.underlay[0].backend));
 		assert_in_range(burst.underlay[0].mtu, 68, 1599);
 	}
 	assert_true(recognised > 20000);

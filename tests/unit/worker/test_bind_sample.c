@@ -35,11 +35,11 @@ static void put(const struct packet *packet, unsigned hops, bool tagged)
 	static const uint32_t addresses[ENCAPSULATE_MAX_HOPS];
 	uint16_t at = outbox.count;
 	uint32_t ip = packet->ip[0], size = packet->size - ip;
-	uint8_t *inner = buffers[at] + HEADROOM, *out = inner - encapsulate_size(hops);
+	uint8_t *inner = buffers[at] + HEADROOM, *out = inner - encapsulate_size(false, hops);
 
 	memcpy(inner, packet->bytes + ip, size);
 	encapsulate_write(
-		out, &outer, addresses, hops, size, inner[0] >> 4 == 4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, 0x8000);
+		out, &outer, addresses, hops, NULL, size, inner[0] >> 4 == 4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, 0x8000);
 	if (tagged) {
 		memmove(out - 4, out, 12);
 		out -= 4;
