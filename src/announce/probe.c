@@ -16,7 +16,8 @@
 
 /*
  * Opens a socket that is bound to the configured source and connected to the address. *source: the address that the
- * request has. Returns the descriptor or -errno.
+ * request has. Returns the descriptor or -errno: -EADDRNOTAVAIL if this host does not have the source, or no address of
+ * the family, although it has a route.
  */
 static int open_socket(const struct announce_probe *conf, struct netaddr *source)
 {
@@ -31,7 +32,9 @@ static int open_socket(const struct announce_probe *conf, struct netaddr *source
 	if ((!conf->source.family || bind(fd, &from.sa, sockaddr_fill(&from, &conf->source, 0)) == 0) &&
 		connect(fd, &to.sa, sockaddr_fill(&to, &conf->address, 0)) == 0 && getsockname(fd, &from.sa, &size) == 0) {
 		*source = sockaddr_netaddr(&from);
-		return fd;
+		if (netaddr_compare(source, &(struct netaddr){.family = source->family}) != 0)
+			return fd;
+		errno = EADDRNOTAVAIL;
 	}
 	error = errno;
 	close(fd);
@@ -48,7 +51,7 @@ bool probe_open(struct probe *probe, const struct announce_probe *conf, struct f
 	probe->fd = open_socket(conf, &source);
 	if (probe->fd == -EPERM)
 		faults_error(faults, "probe", "this process may not send pings: it needs root or CAP_NET_RAW");
-	else if (probe->fd == -EADDRNOTAVAIL)
+	else if (probe->fd == -EADDRNOTAVAIL && conf->source.family)
 		faults_error(faults, "probe.source", "this host does not have the address");
 	else
 		return true; /* a route may come later */

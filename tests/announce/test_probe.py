@@ -68,6 +68,18 @@ def test_vips_follow_the_pings(announcer, director, make_host, address, name, bi
     assert bind not in announcer.log  # other directors' probes have addresses of this bind
 
 
+def test_probe_needs_an_address_of_its_family(announcer, director, make_host):
+    """The underlay has only IPv6 addresses, and the route to an IPv4 VIP has an IPv6 next hop. No reply could come back."""
+    host = make_host(FAMILIES[0][0])
+    host.namespace.ip("link add name eth0 type veth peer name eth1", "link set eth0 up", "link set eth1 up",
+                      "addr add 2001:db8::1/64 dev eth0 nodad", "route add 0.0.0.0/0 via inet6 2001:db8::2 dev eth0")
+    with announcer:
+        announcer.wait_announced(FAMILIES[0][1])
+        announcer.wait_log("no ping to the address of the probe came back: Cannot assign requested address")
+        host.reply()
+        announcer.wait_announced(ON, ON6, FAMILIES[0][1])
+
+
 def test_director_that_fails_needs_a_new_proof(announcer, director, make_host):
     host = make_host(FAMILIES[0][0])
     host.reply()

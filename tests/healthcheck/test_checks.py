@@ -11,8 +11,9 @@ import nginx
 import peers
 import pytest
 from daemon import PROGRAM, Daemon, backend, table
+from lab.net import Namespace
 from lab.tools import TIMEOUT_S, wait_until
-from network import ELSEWHERE, NOBODY, PROXY, PROXY6, VIP, VIP6
+from network import ELSEWHERE, HERE6, NOBODY, PROXY, PROXY6, VIP, VIP6
 from support.tree import CLI, REDIRECT, TREE
 
 GUE_REDIRECT = 19524
@@ -411,6 +412,16 @@ def test_tunnel_through_glb_redirect(daemon, proxies):
     proxies.run(str(REDIRECT), "detach", "wire")
     rows = once(daemon, backend(PROXY, gue=GUE_REDIRECT), tunnel_vip=True)
     assert rows == dict.fromkeys(checks, ("refused", "Connection refused"))
+
+
+def test_host_without_an_address_for_the_reply(servers, tmp_path):
+    """The underlay has only IPv6 addresses, and the route to an IPv4 VIP has an IPv6 next hop."""
+    host = Namespace("six")
+    host.ip("link add name wire type veth peer name other", "link set wire up", "link set other up", f"addr add {HERE6}/64 dev wire nodad",
+            f"route add 0.0.0.0/0 via inet6 {PROXY6} dev wire")
+    _, rows = Daemon(host, tmp_path, table(backend(PROXY6, gue=peers.GUE)), tunnel_vip=True).check_once()
+    host.close()
+    assert rows[f"gue [{PROXY6}]:{peers.GUE} to {VIP}"] == ("not_run", "this host has no IPv4 address to which the proxy could reply")
 
 
 def test_source_address(daemon, here):

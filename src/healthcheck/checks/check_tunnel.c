@@ -189,7 +189,10 @@ static int connect_route(struct family_sockets *sockets, const struct netaddr *a
 	return 0;
 }
 
-/* Finds the source address for packets to `addr`: the configured one, or the kernel's choice. Returns 0 or -errno. */
+/*
+ * Finds the source address for packets to `addr`: the configured one, or the kernel's choice. Returns 0 or -errno:
+ * -EADDRNOTAVAIL if this host has no address of the family, although it has a route.
+ */
 static int source_for(struct family_sockets *sockets, const struct netaddr *addr, struct netaddr *source)
 {
 	const struct netaddr *given = conf_source(sockets->tunnel->conf, sockets->family);
@@ -209,7 +212,7 @@ static int source_for(struct family_sockets *sockets, const struct netaddr *addr
 	if (getsockname(sockets->route, &own.sa, &size) < 0)
 		return -errno;
 	*source = sockaddr_netaddr(&own);
-	return 0;
+	return netaddr_compare(source, &(struct netaddr){.family = source->family}) ? 0 : -EADDRNOTAVAIL;
 }
 
 /* Writes the payload of the UDP datagram. Returns its size in bytes. */
@@ -282,7 +285,10 @@ static void start(struct probe *probe)
 	if (is_gue_ipv6(probe->spec))
 		probe->timeout_hint = tunnel->conf->outbound_udp_checksum ? NO_REDIRECT : NO_REDIRECT NO_CHECKSUM;
 	error = send_request(tunnel, probe->spec, &slot->echo);
-	if (error)
+	if (error == -EADDRNOTAVAIL)
+		probe_end(probe, CHECK_NOT_RUN, "this host has no %s address to which the proxy could reply",
+			probe->spec->inner.family == NETADDR_V6 ? "IPv6" : "IPv4");
+	else if (error)
 		probe_end_errno(probe, -error);
 }
 
