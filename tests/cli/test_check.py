@@ -417,3 +417,14 @@ def test_order_of_files_does_not_matter_and_two_director_confs_are_not_compared(
     stdin = write_conf(tmp_path / "stdin.conf", outbound_mtu=1300)
     with open(stdin, encoding="ascii") as file:
         assert "outbound_mtu is 1300" in run("check", "-", path, stdin=file, code=CHECK_WARNINGS).stderr
+
+
+@pytest.mark.parametrize("source6, director, checks, warned", [
+    ("2001:db8::1", True, False, True), ("2001:db8::1", False, True, True), ("2001:db8::1", True, True, False), ("2001:db8::1", False, False, False),
+    (None, True, False, False),
+])
+def test_checks_have_a_udp_checksum_if_the_directors_packets_have_one(tmp_path, source6, director, checks, warned):
+    conf = write_conf(tmp_path / "director.conf", outbound_src_ip6=source6, outbound_udp_checksum=director)
+    (tmp_path / "healthcheck.conf").write_text(f"{HEALTHCHECK}outbound_udp_checksum = {str(checks).lower()};\n")
+    done = run("check", conf, tmp_path / "healthcheck.conf", code=CHECK_WARNINGS if warned else OK)
+    assert done.stderr.count("outbound_udp_checksum: ") == int(warned)

@@ -174,7 +174,7 @@ static const struct conf *find_conf(const struct subject *subjects, size_t count
 	return found && !found->faults.errors ? &found->conf : NULL;
 }
 
-/* Adds the faults of tables together with director.conf, if exactly one is among the files. */
+/* Adds the faults of tables and health checks together with director.conf, if exactly one is among the files. */
 static void check_together(struct subject *subjects, size_t count)
 {
 	const struct conf *conf = find_conf(subjects, count);
@@ -182,6 +182,8 @@ static void check_together(struct subject *subjects, size_t count)
 	for (size_t i = 0; conf && i < count; i++) {
 		struct subject *subject = &subjects[i];
 
+		if (subject->kind == CHECK_HEALTHCHECK_CONF && conf_outbound_source(conf, NETADDR_V6).family)
+			check_healthcheck_checksum(path_of(subject), conf->steering.udp_checksum, &subject->faults);
 		if (!is_table(subject) || subject->faults.errors)
 			continue;
 		conf_tables_check(conf, &subject->set, &subject->faults);
