@@ -28,8 +28,8 @@
 	X(DROP_CONTROL, "drop_control", "a GUE control message")                                                     \
 	X(DROP_BAD_FLAGS, "drop_bad_flags", "GUE flags are not 0")                                                   \
 	X(DROP_BAD_PROTOCOL, "drop_bad_protocol", "the inner protocol is neither IPv4 nor IPv6")                     \
-	X(DROP_BAD_LENGTH, "drop_bad_length", "header length exceeds the packet or is not 1 + hop count")            \
-	X(DROP_BAD_TYPE, "drop_bad_type", "private data type is not 0")                                              \
+	X(DROP_BAD_LENGTH, "drop_bad_length", "header length exceeds the packet or does not fit the hop count")      \
+	X(DROP_BAD_TYPE, "drop_bad_type", "private data type is not that of the outer header")                       \
 	X(DROP_BAD_INDEX, "drop_bad_index", "next hop index exceeds the hop count")                                  \
 	X(DROP_INNER_TRUNCATED, "drop_inner_truncated", "the inner packet ends inside a header")                     \
 	X(DROP_INNER_MALFORMED, "drop_inner_malformed", "an inner IP header has an invalid version or length")       \
@@ -130,6 +130,7 @@ struct redirect_settings {
 	__u8 allow_to_local; /* 1: the inner destination must be in REDIRECT_LIST_LOCAL, 0: in REDIRECT_LIST_TO */
 	char config_file[REDIRECT_CONFIG_FILE_MAX]; /* full path, ends with NUL; "": none */
 	__u16 checksums; /* enum redirect_checksums */
+	__u16 outer_ipv6; /* 1: the program takes GUE packets with outer IPv6, too */
 };
 
 #define REDIRECT_OLDEST_SETTINGS 24 /* bytes, the size of struct redirect_settings in the first version */

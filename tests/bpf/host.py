@@ -3,6 +3,7 @@
 
 import contextlib
 import functools
+import ipaddress
 import socket
 import struct
 
@@ -25,6 +26,15 @@ ESTABLISHED, TIME_WAIT, CLOSE_WAIT, SYN_RECV, COOKIE, UNKNOWN, FIN_WAIT2 = range
 ETHERTYPE = {4: 0x0800, 6: 0x86DD}
 TCP_REPAIR, TCP_REPAIR_QUEUE, TCP_QUEUE_SEQ, REPAIR_OFF = 19, 20, 21, -1  # <linux/tcp.h>
 RECEIVED, SENT = 1, 2
+
+
+def outside(family, address):
+    """The IPv4 address or prefix of a director or proxy, or its IPv6 twin in an underlay of that family."""
+    if family == 4 or ":" in address:
+        return address
+    bits, _, length = address.partition("/")
+    twin = ipaddress.IPv6Address(int(ipaddress.IPv6Address("fd64::")) + int(ipaddress.IPv4Address(bits)))
+    return f"{twin}/{96 + int(length)}" if length else str(twin)
 
 
 def packet(family, protocol, payload, src=None, dst=None, **fields):
@@ -72,6 +82,7 @@ class Host:
         host.ip(
             f"addr add {PROXY}/24 dev eth0",
             "addr add fd50::10/64 dev eth0 nodad",
+            f"addr add {outside(6, PROXY + '/24')} dev eth0 nodad",
             f"addr add {VIP[4]}/32 dev lo",
             f"addr add {VIP[6]}/128 dev lo nodad",
             "route add default via 192.168.50.1",
@@ -80,6 +91,7 @@ class Host:
         network.ip(
             "addr add 192.168.50.1/24 dev net0",
             "addr add fd50::1/64 dev net0 nodad",
+            f"addr add {outside(6, '192.168.50.1/24')} dev net0 nodad",
             f"addr add {CLIENT[4]}/32 dev lo",
             f"addr add {CLIENT[6]}/128 dev lo nodad",
             f"route add {VIP[4]} via {PROXY} src {CLIENT[4]}",

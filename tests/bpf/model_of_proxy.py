@@ -10,7 +10,7 @@ import struct
 
 from model.encap import checksum
 from model.flow import ETHERTYPE_TAGS, ICMP, ICMP_ERRORS, ICMPV6, PARSE_IP, TCP, UDP, be16, trim_ip
-from model.gue import decode_gue
+from model.gue import HOP_SIZE, OUTER_FAMILY, decode_gue
 from model.verdict import Stop
 
 XDP_DROP, XDP_PASS, XDP_REDIRECT = 1, 2, 4
@@ -79,12 +79,14 @@ def _link_length(frame):
 
 
 def _names_the_port(frame, port):
-    """True if the frame is not a fragment and has a valid IPv4 header and a whole UDP header with this destination port."""
+    """True if the frame is not a fragment and has a valid IP header and a whole UDP header behind it with this destination port."""
     at, tags = 12, 0
     while tags < 2 and be16(frame, at) in ETHERTYPE_TAGS and len(frame) >= at + 6:
         at, tags = at + 4, tags + 1
-    ip = frame[at + 2 :]
-    if be16(frame, at) != 0x0800 or len(ip) < 20:
+    family, ip = OUTER_FAMILY.get(be16(frame, at)), frame[at + 2 :]
+    if family == 6:
+        return len(ip) >= 48 and ip[0] >> 4 == 6 and ip[6] == UDP and be16(ip, 4) >= 8 and be16(ip, 42) == port
+    if family is None or len(ip) < 20:
         return False
     header = 4 * (ip[0] & 15)
     if ip[0] >> 4 != 4 or header < 20 or be16(ip, 2) < header + 8 or ip[9] != UDP:
@@ -188,22 +190,47 @@ def _follow(checksum, before, after):
     return (checksum + ones_complement_sum(before) - ones_complement_sum(after)) % 0xFFFF
 
 
+@dataclasses.dataclass(frozen=True)
+class _Layout:
+    """Offsets in the outer IP header, and where the UDP header begins."""
+
+    family: int
+    source: int
+    ttl: int
+    udp: int
+
+    @classmethod
+    def of(cls, frame, ip_at):
+        if frame[ip_at] >> 4 == 6:
+            return cls(6, 8, 7, 40)
+        return cls(4, 12, 8, 4 * (frame[ip_at] & 15))
+
+    @property
+    def size(self):
+        return HOP_SIZE[self.family]
+
+    def addresses(self, ip):
+        """Source and destination."""
+        middle = self.source + self.size
+        return bytes(ip[self.source : middle]), bytes(ip[middle : middle + self.size])
+
+
 def _forward(frame, ip_at, hop, route, step=1):
-    addresses = route or frame[6:12] + frame[:6]
+    at = _Layout.of(frame, ip_at)
     link, ip = frame[:ip_at], bytearray(frame[ip_at:])
-    udp_at = 4 * (ip[0] & 15)
-    covered = bytes(ip[12:20]) + bytes(ip[udp_at + 8 :])
-    header = bytes(ip[:10] + ip[12:udp_at])
-    udp_checksum, ip_checksum = be16(ip, udp_at + 6), be16(ip, 10)
-    ip[12:16], ip[16:20] = ip[16:20], hop
-    ip[8] -= 1
-    ip[udp_at + 8 + 6] += step
-    ip[10:12] = _follow(ip_checksum, header, bytes(ip[:10] + ip[12:udp_at])).to_bytes(2, "big")
+    source, destination = at.addresses(ip)
+    before, udp_checksum = bytes(ip), be16(ip, at.udp + 6)
+    ip[at.source : at.source + 2 * at.size] = destination + hop
+    ip[at.ttl] -= 1
+    ip[at.udp + 8 + 6] += step
+    if at.family == 4:
+        header, after = before[:10] + before[12 : at.udp], bytes(ip[:10] + ip[12 : at.udp])
+        ip[10:12] = _follow(be16(before, 10), header, after).to_bytes(2, "big")
     if udp_checksum:
-        after = bytes(ip[12:20]) + bytes(ip[udp_at + 8 :])
-        checksum = _follow(udp_checksum, covered, after) or 0xFFFF
-        ip[udp_at + 6 : udp_at + 8] = checksum.to_bytes(2, "big")
-    return addresses + link[12:] + bytes(ip)
+        covered = source + destination + before[at.udp + 8 :]
+        checksum = _follow(udp_checksum, covered, destination + hop + bytes(ip[at.udp + 8 :])) or 0xFFFF
+        ip[at.udp + 6 : at.udp + 8] = checksum.to_bytes(2, "big")
+    return (route or frame[6:12] + frame[:6]) + link[12:] + bytes(ip)
 
 
 def _with_ecn(family, inner, ecn):
@@ -224,8 +251,13 @@ def _hop(gue, counter):
     return min(gue["next_hop"] + 1, COUNTED_HOPS)
 
 
+def _tos(frame, ip_at):
+    """The type of service, in IPv6 the traffic class."""
+    return frame[ip_at + 1] if frame[ip_at] >> 4 == 4 else be16(frame, ip_at) >> 4 & 0xFF
+
+
 def _keep(frame, ip_at, family, inner_at, counter, hop):
-    outer, inner = frame[ip_at + 1] & 3, frame[inner_at:]
+    outer, inner = _tos(frame, ip_at) & 3, frame[inner_at:]
     inner_ecn = inner[1] & 3 if family == 4 else inner[1] >> 4 & 3
     ecn = DECAPSULATED_ECN[inner_ecn][outer]
     if ecn == DROP:
@@ -274,8 +306,9 @@ def decide(frame, sockets=None, port=19523, udp="first-hop", route=None, allow=A
     if not _names_the_port(frame, port):
         return Outcome(None, XDP_PASS, frame)
     ip_at = _link_length(frame)
-    udp_at = ip_at + 4 * (frame[ip_at] & 15)
-    source, destination = frame[ip_at + 12 : ip_at + 16], frame[ip_at + 16 : ip_at + 20]
+    outer = _Layout.of(frame, ip_at)
+    udp_at, ttl = ip_at + outer.udp, frame[ip_at + outer.ttl]
+    source, destination = outer.addresses(frame[ip_at:])
     if (allow.macs is not None and frame[:6] not in allow.macs) or not _in(allow.local, destination):
         return Outcome("not_for_us", XDP_PASS, frame)
     if not _in(allow.sources, source):
@@ -285,7 +318,7 @@ def decide(frame, sockets=None, port=19523, udp="first-hop", route=None, allow=A
     if status != "ok":
         return Outcome(f"drop_{status}", XDP_DROP, frame)
     family = 4 if gue["inner_protocol"] == 4 else 6
-    inner_at = udp_at + 8 + 8 + 4 * len(gue["hops"])
+    inner_at = udp_at + 8 + 8 + outer.size * len(gue["hops"])
     try:
         counter = _accepts(family, bytes.fromhex(gue["inner"]), sockets or Sockets(), udp)
     except _Drop as drop:
@@ -293,7 +326,7 @@ def decide(frame, sockets=None, port=19523, udp="first-hop", route=None, allow=A
     if counter in (None, UNCONNECTED):
         if gue["next_hop"] == len(gue["hops"]):
             if counter == UNCONNECTED and gue["hops"] == [gue["dst"]]:
-                if frame[ip_at + 8] <= 1:
+                if ttl <= 1:
                     return Outcome("drop_ttl", XDP_DROP, frame)
                 if not _in(allow.next_hops, gue["src"]):
                     return Outcome("drop_next_hop", XDP_DROP, frame)
@@ -302,7 +335,7 @@ def decide(frame, sockets=None, port=19523, udp="first-hop", route=None, allow=A
             counter = counter or "accepted_last_resort"
         elif gue["hops"][gue["next_hop"]] == gue["dst"]:
             counter = "forwarded_to_self"
-        elif frame[ip_at + 8] <= 1:
+        elif ttl <= 1:
             return Outcome("drop_ttl", XDP_DROP, frame)
         elif gue["next_hop"] >= allow.max_hops:
             return Outcome("drop_hops", XDP_DROP, frame)
@@ -314,7 +347,7 @@ def decide(frame, sockets=None, port=19523, udp="first-hop", route=None, allow=A
             return Outcome(counter, XDP_REDIRECT, _forward(frame, ip_at, hop, route))
     inner = frame[inner_at:]
     inner_destination = inner[16:20] if family == 4 else inner[24:40]
-    asks_this_host = family == 4 and inner_destination == destination and inner[9] == ICMP
+    asks_this_host = inner_destination == destination and inner[{4: 9, 6: 6}[family]] == {4: ICMP, 6: ICMPV6}[family]
     if not asks_this_host and not _in(allow.destinations, inner_destination):
         return Outcome("drop_destination", XDP_DROP, frame)
     return _keep(frame, ip_at, family, inner_at, counter, _hop(gue, counter))

@@ -8,7 +8,7 @@ from typing import Callable
 from cases import frames as f
 from host import (
     CLIENT, CLOSED, CLOSE_WAIT, COOKIE, DUAL_STACK, ESTABLISHED, FIN_WAIT2, HTTP, ISN, PROXY, SILENT, SYN_RECV,
-    TIME_WAIT, UDP_CONNECTED, UDP_UNCONNECTED, UNKNOWN, VIP, packet,
+    TIME_WAIT, UDP_CONNECTED, UDP_UNCONNECTED, UNKNOWN, VIP, outside, packet,
 )
 
 DIRECTOR, ROUTER = "192.0.2.1", {4: "203.0.113.1", 6: "2001:db8:ffff::1"}
@@ -255,27 +255,43 @@ def kind(name):
 
 
 def udp_checksum(src, dst, datagram):
-    pseudo = f.ip(src) + f.ip(dst) + struct.pack(">HH", f.UDP, len(datagram))
+    pseudo = f.ip(src) + f.ip(dst) + struct.pack(">HH", f.UDP, len(datagram))  # as a sum, the same in both families
     return f.internet_checksum(pseudo + datagram) or 0xFFFF
+
+
+MOST_HOPS = {4: 30, 6: 7}
+FLOW_LABEL = 0x48ABC
+
+
+def _outer_ip(outer, src, dst, datagram, ttl, tos, options):
+    if outer == 6:
+        header = bytearray(f.ipv6(src, dst, f.UDP, b"", payload_length=len(datagram), flow_label=FLOW_LABEL, traffic_class=tos))
+        header[7] = ttl
+        return bytes(header) + datagram
+    total_length = 20 + 4 * options + len(datagram)
+    header = bytearray(f.ipv4(src, dst, f.UDP, b"", f.nops(options), ttl=ttl, total_length=total_length))
+    header[1] = tos
+    header[10:12] = bytes(2)
+    header[10:12] = struct.pack(">H", f.internet_checksum(bytes(header)))
+    return bytes(header) + datagram
 
 
 def gue_frame(
     inner, hops=(OTHER_HOP,), next_hop=0, ttl=64, tos=0, tags=(), options=0, checksum=None, port=19523,
-    src=DIRECTOR, dst=PROXY, mac=f.DIRECTOR_MAC,
+    src=DIRECTOR, dst=PROXY, mac=f.DIRECTOR_MAC, outer=4,
 ):
-    """`checksum`: the UDP checksum; None for no checksum, "right", or a number."""
-    family = 6 if inner[0] >> 4 == 6 else 4
-    protocol = {4: 4, 6: 41}[family]
-    gue = struct.pack(">BBHHBB", 1 + len(hops), protocol, 0, 0, next_hop, len(hops))
+    """`checksum`: the UDP checksum; None for no checksum, "right", or a number. `outer`: the family of the outer header. With 6, IPv4
+    addresses stand for those of outside(), there are no options, and a list of more than 7 hops loses its first ones."""
+    src, dst, *hops = (outside(outer, address) for address in (src, dst, *hops))
+    surplus = max(len(hops) - MOST_HOPS[outer], 0) if outer == 6 else 0
+    hops, next_hop = hops[surplus:], max(next_hop - surplus, 0)
+    protocol = 41 if inner[0] >> 4 == 6 else 4
+    words = {4: 1, 6: 4}[outer] * len(hops)
+    gue = struct.pack(">BBHHBB", 1 + words, protocol, 0, {4: 0, 6: 1}[outer], next_hop, len(hops))
     gue += b"".join(f.ip(hop) for hop in hops) + inner
     datagram = f.udp(0x8ABC, port, gue)
     if checksum is not None:
         value = udp_checksum(src, dst, datagram) if checksum == "right" else checksum
         datagram = datagram[:6] + struct.pack(">H", value) + datagram[8:]
-    total_length = 20 + 4 * options + len(datagram)
-    header = f.ipv4(src, dst, f.UDP, b"", f.nops(options), ttl=ttl, total_length=total_length)
-    outer = bytearray(header)
-    outer[1] = tos
-    outer[10:12] = bytes(2)
-    outer[10:12] = struct.pack(">H", f.internet_checksum(bytes(outer)))
-    return f.ethernet(bytes(outer) + datagram, 0x0800, tags=tags, dst=mac)
+    packet_ = _outer_ip(outer, src, dst, datagram, ttl, tos, options)
+    return f.ethernet(packet_, {4: 0x0800, 6: 0x86DD}[outer], tags=tags, dst=mac)

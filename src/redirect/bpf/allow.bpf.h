@@ -75,11 +75,25 @@ static __always_inline bool list_has(__u32 list, const __u32 words[4])
 	return bpf_map_lookup_elem(&lists, &key);
 }
 
-static __always_inline bool list_has_ipv4(__u32 list, __be32 address)
-{
-	const __u32 words[4] = {address};
+/* Bytes of an address. Callers pass constants for `ipv6`. */
+#define ALLOW_ADDRESS_SIZE(ipv6) ((ipv6) ? 16 : 4)
 
-	return list_has(list | REDIRECT_IPV4, words);
+static __always_inline bool list_has_address(__u32 list, const void *address, bool ipv6)
+{
+	__u32 words[4] = {0};
+
+	__builtin_memcpy(words, address, ALLOW_ADDRESS_SIZE(ipv6));
+	return list_has(ipv6 ? list : list | REDIRECT_IPV4, words);
+}
+
+static __always_inline bool allow_equal(const __u32 *one, const __u32 *other, bool ipv6)
+{
+	__u32 differences = 0;
+
+#pragma unroll
+	for (int i = 0; i < ALLOW_ADDRESS_SIZE(ipv6) / 4; i++)
+		differences |= one[i] ^ other[i];
+	return !differences;
 }
 
 /* Like list_has(), and remembers what it found. */
@@ -100,44 +114,78 @@ static __always_inline bool list_has_often(__u32 list, const __u32 words[4])
 	return true;
 }
 
-/*
- * Checks the outer addresses of a GUE packet. Returns ALLOW_OK, or REDIRECT_NOT_FOR_US if its MAC address or its outer
- * destination is not of this host, or REDIRECT_DROP_SOURCE.
- */
-static __always_inline int allow_path(const struct cursor *cursor, const struct iphdr *ip)
+/* An IPv4 path fits one entry of `recent`. */
+static __always_inline int allow_ipv4_path(const __u32 mac[4], const __be32 *addresses)
 {
 	struct recent wanted = {.generation = generation, .list = RECENT_PATH};
-	struct cursor start = {.frame = cursor->frame, .frame_end = cursor->frame_end, .end = cursor->end};
-	struct ethhdr *ethernet = cursor_peek(&start, sizeof(*ethernet));
 	struct recent *entry;
-	__u32 mac[4] = {0};
 
-	if (!ethernet) /* impossible, because it was parsed; the verifier needs it */
-		return REDIRECT_NOT_FOR_US;
-	__builtin_memcpy(mac, ethernet->h_dest, ETH_ALEN);
 	wanted.words[0] = mac[0];
 	wanted.words[1] = mac[1];
-	wanted.words[2] = ip->saddr;
-	wanted.words[3] = ip->daddr;
+	wanted.words[2] = addresses[0];
+	wanted.words[3] = addresses[1];
 	entry = recent_entry(&wanted);
 	if (!entry)
 		return REDIRECT_NOT_FOR_US;
 	if (recent_equal(entry, &wanted))
 		return ALLOW_OK;
-	if (!list_has(REDIRECT_LIST_MAC, mac) || !list_has_ipv4(REDIRECT_LIST_LOCAL, ip->daddr))
+	if (!list_has(REDIRECT_LIST_MAC, mac) || !list_has_address(REDIRECT_LIST_LOCAL, &addresses[1], false))
 		return REDIRECT_NOT_FOR_US;
-	if (!list_has_ipv4(REDIRECT_LIST_FROM, ip->saddr))
+	if (!list_has_address(REDIRECT_LIST_FROM, &addresses[0], false))
 		return REDIRECT_DROP_SOURCE;
 	*entry = wanted;
 	return ALLOW_OK;
 }
 
+static __always_inline int allow_ipv6_path(const __u32 mac[4], const __be32 *addresses)
+{
+	__u32 source[4], destination[4];
+
+	__builtin_memcpy(source, addresses, sizeof(source));
+	__builtin_memcpy(destination, addresses + 4, sizeof(destination));
+	if (!list_has_often(REDIRECT_LIST_MAC, mac) || !list_has_often(REDIRECT_LIST_LOCAL, destination))
+		return REDIRECT_NOT_FOR_US;
+	return list_has_often(REDIRECT_LIST_FROM, source) ? ALLOW_OK : REDIRECT_DROP_SOURCE;
+}
+
+/*
+ * Checks the outer addresses of a GUE packet: the source, behind which the destination is. Returns ALLOW_OK, or
+ * REDIRECT_NOT_FOR_US if its MAC address or its outer destination is not of this host, or REDIRECT_DROP_SOURCE.
+ */
+static __always_inline int allow_path(const struct cursor *cursor, const void *addresses, bool ipv6)
+{
+	struct cursor start = {.frame = cursor->frame, .frame_end = cursor->frame_end, .end = cursor->end};
+	struct ethhdr *ethernet = cursor_peek(&start, sizeof(*ethernet));
+	__u32 mac[4] = {0};
+
+	if (!ethernet) /* impossible, because it was parsed; the verifier needs it */
+		return REDIRECT_NOT_FOR_US;
+	__builtin_memcpy(mac, ethernet->h_dest, ETH_ALEN);
+	return ipv6 ? allow_ipv6_path(mac, addresses) : allow_ipv4_path(mac, addresses);
+}
+
+/*
+ * Returns whether the inner packet asks this host if the tunnel works: ICMP to the outer destination, which is at
+ * offset `outer_at` of the frame. 0: the outer header is of the other family.
+ */
+static __always_inline bool allow_tunnel_check(
+	const struct cursor *inner, __u32 outer_at, __u8 protocol, const void *destination, bool ipv6)
+{
+	struct cursor outer = *inner;
+	void *address;
+
+	if (protocol != (ipv6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP) || !outer_at)
+		return false;
+	outer.at = outer_at;
+	address = cursor_peek(&outer, ALLOW_ADDRESS_SIZE(ipv6));
+	return address && allow_equal(address, destination, ipv6);
+}
+
 /*
  * Returns whether this host may keep the inner packet that begins at `inner`, and whose IP header is valid.
- * outer_destination: the address of this host in the outer header. ICMP to it is allowed, because that is how
- * glb-healthcheck checks the tunnel.
+ * glb-healthcheck checks the tunnel to the address of the proxy, which allow_to need not have.
  */
-static __always_inline bool allow_destination(const struct cursor *inner, bool ipv6, __be32 outer_destination)
+static __always_inline bool allow_destination(const struct cursor *inner, bool ipv6, __u32 outer_at)
 {
 	__u32 list = settings.allow_to_local ? REDIRECT_LIST_LOCAL : REDIRECT_LIST_TO;
 	__u32 words[4] = {0};
@@ -147,13 +195,15 @@ static __always_inline bool allow_destination(const struct cursor *inner, bool i
 
 		if (!ip)
 			return false;
+		if (allow_tunnel_check(inner, outer_at, ip->nexthdr, &ip->daddr, true))
+			return true;
 		__builtin_memcpy(words, &ip->daddr, sizeof(words));
 	} else {
 		struct iphdr *ip = cursor_peek(inner, sizeof(*ip));
 
 		if (!ip)
 			return false;
-		if (ip->daddr == outer_destination && ip->protocol == IPPROTO_ICMP)
+		if (allow_tunnel_check(inner, outer_at, ip->protocol, &ip->daddr, false))
 			return true;
 		words[0] = ip->daddr;
 		list |= REDIRECT_IPV4;

@@ -10,6 +10,7 @@
 
 #include <linux/in.h>
 #include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/udp.h>
 #include <bpf/bpf_endian.h>
 
@@ -30,55 +31,82 @@ enum outer_result {
 /* The pointers are into the packet. They are valid until the program moves the packet's start. */
 struct outer {
 	__u32 tags;
-	struct iphdr *ip;
-	struct udphdr *udp;
+	bool ipv6; /* the family of the outer IP header */
+	__u8 tos, ttl; /* in IPv6 the traffic class and the hop limit */
+	__u32 gue_at; /* offset of the GUE header in the frame */
 	struct gue_header *gue;
 	struct gue_private *private_data;
 	bool has_next_hop;
-	__be32 next_hop; /* the last hop if there is no next one */
+	bool next_is_self; /* the outer destination is the next hop, or the last hop if there is no next one */
 	__u32 passed; /* how many hops have passed the packet on */
 	bool returns; /* the packet goes back to the hop that sent it, so the index of its next hop stays */
 };
 
-/* Moves the cursor from the IPv4 header to the GUE header, and shortens the packet to the length in the UDP header. */
-static __always_inline int outer_ip_udp(struct cursor *cursor, struct outer *outer, __u16 port)
+/*
+ * Both move the cursor from the IP header to the UDP header, and set *end to the offset of the packet's end, which may
+ * be behind that of the frame. They return the source address, behind which the destination is, or NULL if the packet
+ * is not UDP, or is a fragment.
+ */
+static __always_inline void *outer_ipv4(struct cursor *cursor, struct outer *outer, __u64 *end)
 {
-	struct cursor ip_start = *cursor;
 	struct iphdr *ip = cursor_peek(cursor, sizeof(*ip));
-	__u32 header, total, length;
-	struct udphdr *udp;
-	int allowed;
+	__u32 header, total;
 
 	if (!ip || ip->protocol != IPPROTO_UDP || ip->frag_off & bpf_htons(OUTER_FRAGMENT))
-		return OUTER_NOT_GUE;
+		return NULL;
 	header = 4 * ip->ihl;
 	total = bpf_ntohs(ip->tot_len);
-	if (ip->version != 4 || header < sizeof(*ip) || total < header + sizeof(*udp))
-		return OUTER_NOT_GUE;
-	if (!cursor_skip(cursor, header))
-		return OUTER_NOT_GUE;
-	udp = cursor_peek(cursor, sizeof(*udp));
+	*end = cursor->at + total;
+	if (ip->version != 4 || header < sizeof(*ip) || total < header + sizeof(struct udphdr))
+		return NULL;
+	outer->tos = ip->tos;
+	outer->ttl = ip->ttl;
+	return cursor_skip(cursor, header) ? &ip->saddr : NULL;
+}
+
+/* With extension headers the packet is not UDP here. */
+static __always_inline void *outer_ipv6(struct cursor *cursor, struct outer *outer, __u64 *end)
+{
+	struct ipv6hdr *ip = cursor_take(cursor, sizeof(*ip));
+	__u32 length;
+
+	if (!ip || ip->version != 6 || ip->nexthdr != IPPROTO_UDP)
+		return NULL;
+	length = bpf_ntohs(ip->payload_len);
+	*end = cursor->at + length;
+	if (length < sizeof(struct udphdr))
+		return NULL;
+	outer->tos = ip->priority << 4 | ip->flow_lbl[0] >> 4;
+	outer->ttl = ip->hop_limit;
+	return &ip->saddr;
+}
+
+/* Moves the cursor from the UDP header to the GUE header, and shortens the packet to the length in the UDP header. */
+static __always_inline int outer_udp(struct cursor *cursor, __u64 end, __u16 port, const void *addresses, bool ipv6)
+{
+	struct udphdr *udp = cursor_peek(cursor, sizeof(*udp));
+	__u32 length;
+	int allowed;
+
 	if (!udp || udp->dest != bpf_htons(port))
 		return OUTER_NOT_GUE;
-	allowed = allow_path(cursor, ip);
+	allowed = allow_path(cursor, addresses, ipv6);
 	if (allowed != ALLOW_OK)
 		return allowed;
-
-	if (!cursor_cut(&ip_start, total))
+	if (end > cursor->end)
 		return REDIRECT_DROP_TRUNCATED;
-	cursor->end = ip_start.end;
+	cursor->end = end;
 	length = bpf_ntohs(udp->len);
 	if (length < sizeof(*udp) + GUE_BASE_SIZE || !cursor_cut(cursor, length))
 		return REDIRECT_DROP_TRUNCATED;
 	cursor->at += sizeof(*udp);
-	outer->ip = ip;
-	outer->udp = udp;
 	return OUTER_GUE;
 }
 
 /* Moves the cursor from the GUE header to the inner packet. The order of the checks is the same as in gue/decode.c. */
-static __always_inline int outer_gue(struct cursor *cursor, struct outer *outer)
+static __always_inline int outer_gue(struct cursor *cursor, struct outer *outer, const void *addresses, bool ipv6)
 {
+	const __u32 size = ALLOW_ADDRESS_SIZE(ipv6);
 	struct cursor hop = *cursor;
 	struct gue_header *gue = cursor_peek(cursor, GUE_BASE_SIZE);
 	struct gue_private *private_data = (void *)(gue + 1);
@@ -97,38 +125,52 @@ static __always_inline int outer_gue(struct cursor *cursor, struct outer *outer)
 		return REDIRECT_DROP_BAD_PROTOCOL;
 	if (!cursor_skip(cursor, sizeof(*gue) + 4 * words))
 		return REDIRECT_DROP_BAD_LENGTH;
-	if (private_data->type != bpf_htons(GUE_PRIVATE_TYPE))
+	if (private_data->type != bpf_htons(ipv6 ? GUE_PRIVATE_TYPE_IPV6 : GUE_PRIVATE_TYPE))
 		return REDIRECT_DROP_BAD_TYPE;
-	if (words != 1u + private_data->hop_count)
+	if (words != 1u + size / 4 * private_data->hop_count)
 		return REDIRECT_DROP_BAD_LENGTH;
 	if (private_data->next_hop > private_data->hop_count)
 		return REDIRECT_DROP_BAD_INDEX;
+	outer->gue_at = hop.at;
 	outer->gue = gue;
 	outer->private_data = private_data;
 	outer->has_next_hop = private_data->next_hop < private_data->hop_count;
 	outer->passed = private_data->next_hop;
 	if (private_data->hop_count) {
 		__u32 index = private_data->next_hop - !outer->has_next_hop;
-		__be32 *address;
+		void *address;
 
-		hop.at += GUE_BASE_SIZE + 4 * (index & GUE_HLEN_MASK);
-		address = cursor_peek(&hop, sizeof(*address));
+		hop.at += GUE_BASE_SIZE + size * (index & GUE_HLEN_MASK * 4 / size);
+		address = cursor_peek(&hop, size);
 		if (!address) /* impossible, because `words` was checked; the verifier needs it */
 			return REDIRECT_DROP_BAD_LENGTH;
-		outer->next_hop = *address;
+		outer->next_is_self = allow_equal(address, addresses + size, ipv6);
 	}
 	return OUTER_GUE;
+}
+
+/* Moves the cursor from the outer IP header to the inner packet. `ipv6` is a constant. */
+static __always_inline int outer_of(struct cursor *cursor, struct outer *outer, __u16 port, bool ipv6)
+{
+	__u64 end = 0;
+	void *addresses = ipv6 ? outer_ipv6(cursor, outer, &end) : outer_ipv4(cursor, outer, &end);
+	int result;
+
+	if (!addresses)
+		return OUTER_NOT_GUE;
+	outer->ipv6 = ipv6;
+	result = outer_udp(cursor, end, port, addresses, ipv6);
+	return result == OUTER_GUE ? outer_gue(cursor, outer, addresses, ipv6) : result;
 }
 
 /* Moves the cursor to the inner packet of a GUE packet to UDP port `port`. Returns an enum outer_result. */
 static __always_inline int outer_parse(struct cursor *cursor, struct outer *outer, __u16 port)
 {
-	int result;
+	__be16 type = ethernet_take(cursor, &outer->tags);
 
-	if (ethernet_take(cursor, &outer->tags) != bpf_htons(ETH_P_IP))
-		return OUTER_NOT_GUE;
-	result = outer_ip_udp(cursor, outer, port);
-	if (result == OUTER_GUE)
-		result = outer_gue(cursor, outer);
-	return result;
+	if (type == bpf_htons(ETH_P_IP))
+		return outer_of(cursor, outer, port, false);
+	if (type == bpf_htons(ETH_P_IPV6))
+		return outer_of(cursor, outer, port, true);
+	return OUTER_NOT_GUE;
 }

@@ -73,9 +73,9 @@ static __always_inline int next_hop_outcome(const struct outer *outer)
 {
 	if (!outer->has_next_hop)
 		return REDIRECT_ACCEPTED_LAST_RESORT;
-	if (outer->next_hop == outer->ip->daddr)
+	if (outer->next_is_self)
 		return REDIRECT_FORWARDED_TO_SELF;
-	return outer->ip->ttl > 1 ? REDIRECT_FORWARDED_TO_ALTERNATE : REDIRECT_DROP_TTL;
+	return outer->ttl > 1 ? REDIRECT_FORWARDED_TO_ALTERNATE : REDIRECT_DROP_TTL;
 }
 
 /*
@@ -89,13 +89,12 @@ static __always_inline int unconnected_outcome(struct outer *outer)
 
 	if (private_data->hop_count != 1)
 		return REDIRECT_UDP_UNCONNECTED_LISTENER;
-	if (outer->next_hop != outer->ip->daddr) {
+	if (!outer->next_is_self) {
 		outer->passed = 0; /* this is the first hop, to which the last one returned the packet */
 		return REDIRECT_UDP_UNCONNECTED_LISTENER;
 	}
-	outer->next_hop = outer->ip->saddr;
 	outer->returns = true;
-	return outer->ip->ttl > 1 ? REDIRECT_RETURNED_TO_FIRST_HOP : REDIRECT_DROP_TTL;
+	return outer->ttl > 1 ? REDIRECT_RETURNED_TO_FIRST_HOP : REDIRECT_DROP_TTL;
 }
 
 /* Returns the counter for a packet whose outer and GUE headers are valid; `inner` is at the inner packet. */
@@ -125,17 +124,11 @@ static __always_inline bool is_sent(int outcome)
 	       outcome == REDIRECT_SYN_COOKIE_SENT || outcome == REDIRECT_RETURNED_TO_FIRST_HOP;
 }
 
-static __always_inline int forward(struct xdp_md *context, struct outer *outer)
+static __always_inline int pass_on(struct xdp_md *context, const struct outer *outer)
 {
-	int outcome;
+	int outcome = outer->ipv6 ? forward_ipv6(context, outer->tags, outer->gue_at, outer->returns)
+				  : forward_ipv4(context, outer->tags, outer->gue_at, outer->returns);
 
-	/* A proxy that returns a packet does not count as a hop: it leaves the index of the next hop as it is. */
-	if (!outer->returns && outer->private_data->next_hop >= settings.max_hops)
-		return REDIRECT_DROP_HOPS;
-	if (!list_has_ipv4(REDIRECT_LIST_NEXT_HOP, outer->next_hop))
-		return REDIRECT_DROP_NEXT_HOP;
-	rewrite_to_next_hop(outer);
-	outcome = address_frame(context, outer);
 	return outer->returns && is_sent(outcome) ? REDIRECT_RETURNED_TO_FIRST_HOP : outcome;
 }
 
@@ -151,6 +144,16 @@ static __always_inline int checksum_of_inner(
 	return checksum_verify_ipv4(context, inner->at, inner->end);
 }
 
+/* Returns the offset of the outer destination in the frame, or 0 if it is not of the inner packet's family. */
+static __always_inline __u32 destination_at(const struct outer *outer, bool ipv6)
+{
+	__u32 ip_at = sizeof(struct ethhdr) + sizeof(struct vlan_tag) * outer->tags;
+
+	if (outer->ipv6 != ipv6)
+		return 0;
+	return ip_at + (ipv6 ? offsetof(struct ipv6hdr, daddr) : offsetof(struct iphdr, daddr));
+}
+
 /*
  * Removes the outer headers of a packet that this host accepts, or turns a SYN into a SYN-ACK with a
  * cookie. Returns the final counter: `outcome`, REDIRECT_SYN_COOKIE_SENT, or the reason for a drop.
@@ -160,15 +163,14 @@ static __always_inline int keep(struct xdp_md *context, const struct outer *oute
 	bool ipv6 = outer->gue->inner_protocol == GUE_INNER_IPV6;
 	bool answers_syn = settings.syn_cookies && outcome == REDIRECT_ACCEPTED_SYN;
 	void *packet = cursor_peek(inner, sizeof(struct iphdr));
-	__u32 outer_size;
+	__u32 ip_at = sizeof(struct ethhdr) + sizeof(struct vlan_tag) * outer->tags;
 	int checksum;
 
 	if (!packet) /* impossible, because outcome_of() read more of it; the verifier needs it */
 		return REDIRECT_DROP_INNER_TRUNCATED;
-	if (!allow_destination(inner, ipv6, outer->ip->daddr))
+	if (!allow_destination(inner, ipv6, destination_at(outer, ipv6)))
 		return REDIRECT_DROP_DESTINATION;
-	outer_size = packet - (void *)outer->ip;
-	if (!propagate_ecn(outer->ip->tos, packet, ipv6))
+	if (!propagate_ecn(outer->tos, packet, ipv6))
 		return REDIRECT_DROP_ECN;
 	checksum = checksum_of_inner(context, inner, ipv6, answers_syn);
 	if (answers_syn && checksum == CHECKSUM_RIGHT) {
@@ -179,7 +181,7 @@ static __always_inline int keep(struct xdp_md *context, const struct outer *oute
 		if (outcome != REDIRECT_ACCEPTED_SYN)
 			return outcome;
 	}
-	if (!strip(context, outer->tags, outer_size, ipv6))
+	if (!strip(context, outer->tags, inner->at - ip_at, ipv6))
 		return REDIRECT_DROP_NOT_STRIPPED;
 	return settings.checksums ? checksum_hand_over(context, checksum, outcome) : outcome;
 }
@@ -202,7 +204,7 @@ int glb_redirect(struct xdp_md *context)
 		if (is_kept(outcome))
 			outcome = keep(context, &outer, &cursor, outcome);
 		else if (outcome == REDIRECT_FORWARDED_TO_ALTERNATE || outcome == REDIRECT_RETURNED_TO_FIRST_HOP)
-			outcome = forward(context, &outer);
+			outcome = pass_on(context, &outer);
 	}
 	if (ends_early(outcome) && is_split_gue(context))
 		outcome = REDIRECT_DROP_SPLIT_HEADERS;

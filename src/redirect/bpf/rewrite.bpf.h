@@ -23,10 +23,13 @@ static __always_inline __u16 checksum_replace(__u16 checksum, __u16 old, __u16 n
 	return ~sum;
 }
 
-static __always_inline __u16 checksum_replace_address(__u16 checksum, __be32 old, __be32 new)
+/* `size` bytes change. */
+static __always_inline __u16 checksum_replace_bytes(__u16 checksum, const __u16 *old, const __u16 *new, __u32 size)
 {
-	checksum = checksum_replace(checksum, old & 0xffff, new & 0xffff);
-	return checksum_replace(checksum, old >> 16, new >> 16);
+#pragma unroll
+	for (int i = 0; i < size / 2; i++)
+		checksum = checksum_replace(checksum, old[i], new[i]);
+	return checksum;
 }
 
 static __always_inline void swap_mac_addresses(struct ethhdr *ethernet)
@@ -38,36 +41,47 @@ static __always_inline void swap_mac_addresses(struct ethhdr *ethernet)
 	__builtin_memcpy(ethernet->h_source, destination, ETH_ALEN);
 }
 
+/* The headers of a packet that is passed on. The functions below get a constant for `ipv6`, the outer family. */
+struct forwarded {
+	void *ip, *addresses; /* source, then destination */
+	struct udphdr *udp;
+	struct gue_private *private_data;
+};
+
 /*
- * Addresses the packet to its next hop. The caller checked that there is one and that TTL > 1. The old
- * destination becomes the source, so both checksums change by the old source and the new destination only.
+ * Addresses the packet to `hop`. The caller checked that the TTL is > 1. The old destination becomes the source, so the
+ * checksums change by the old source and the new destination only.
+ * step: how many hops of the list the packet leaves behind
  */
-static __always_inline void rewrite_to_next_hop(struct outer *outer)
+static __always_inline void rewrite_to_hop(const struct forwarded *packet, const void *hop, __u8 step, bool ipv6)
 {
-	struct iphdr *ip = outer->ip;
-	struct udphdr *udp = outer->udp;
-	struct gue_private *private_data = outer->private_data;
-	__be32 old_source = ip->saddr, hop = outer->next_hop;
-	__be16 old_ttl_word, old_index_word, ttl_word, index_word;
-	__u8 index = private_data->next_hop + !outer->returns;
+	const __u32 size = ALLOW_ADDRESS_SIZE(ipv6);
+	struct gue_private *private_data = packet->private_data;
+	struct udphdr *udp = packet->udp;
+	__be16 old_index_word = bpf_htons(private_data->next_hop << 8 | private_data->hop_count), index_word;
 
-	old_ttl_word = bpf_htons(ip->ttl << 8 | ip->protocol);
-	ttl_word = bpf_htons((ip->ttl - 1) << 8 | ip->protocol);
-	old_index_word = bpf_htons(private_data->next_hop << 8 | private_data->hop_count);
-	index_word = bpf_htons(index << 8 | private_data->hop_count);
-
-	ip->saddr = ip->daddr;
-	ip->daddr = hop;
-	ip->ttl--;
-	ip->check = checksum_replace_address(ip->check, old_source, hop);
-	ip->check = checksum_replace(ip->check, old_ttl_word, ttl_word);
-	private_data->next_hop = index;
+	private_data->next_hop += step;
+	index_word = bpf_htons(private_data->next_hop << 8 | private_data->hop_count);
 	if (udp->check) { /* 0: no checksum */
-		udp->check = checksum_replace_address(udp->check, old_source, hop);
+		udp->check = checksum_replace_bytes(udp->check, packet->addresses, hop, size);
 		udp->check = checksum_replace(udp->check, old_index_word, index_word);
 		if (!udp->check)
 			udp->check = 0xffff;
 	}
+	if (ipv6) {
+		struct ipv6hdr *ip = packet->ip;
+
+		ip->hop_limit--;
+	} else {
+		struct iphdr *ip = packet->ip;
+		__be16 old_ttl_word = bpf_htons(ip->ttl << 8 | ip->protocol);
+
+		ip->ttl--;
+		ip->check = checksum_replace_bytes(ip->check, packet->addresses, hop, size);
+		ip->check = checksum_replace(ip->check, old_ttl_word, bpf_htons(ip->ttl << 8 | ip->protocol));
+	}
+	__builtin_memcpy(packet->addresses, packet->addresses + size, size);
+	__builtin_memcpy(packet->addresses + size, hop, size);
 }
 
 /*
@@ -75,28 +89,89 @@ static __always_inline void rewrite_to_next_hop(struct outer *outer)
  * neighbour that the kernel's route names, if there is one on this interface. Otherwise to the sender of
  * the frame, which is the router that delivered the packet. Returns the counter.
  */
-static __always_inline int address_frame(struct xdp_md *context, const struct outer *outer)
+static __always_inline int address_frame(struct xdp_md *context, const struct forwarded *packet, __u32 tags, bool ipv6)
 {
+	const __u32 size = ALLOW_ADDRESS_SIZE(ipv6);
 	struct cursor cursor = cursor_of(context);
 	struct ethhdr *ethernet = cursor_peek(&cursor, sizeof(*ethernet)), addresses;
 	struct bpf_fib_lookup route = {
-		.family = AF_INET,
-		.tos = outer->ip->tos,
+		.family = ipv6 ? AF_INET6 : AF_INET,
 		.l4_protocol = IPPROTO_UDP,
-		.sport = outer->udp->source,
-		.dport = outer->udp->dest,
-		.ipv4_src = outer->ip->saddr,
-		.ipv4_dst = outer->ip->daddr,
+		.sport = packet->udp->source,
+		.dport = packet->udp->dest,
 	};
 
 	if (!ethernet) /* impossible, because it was parsed; the verifier needs it */
 		return REDIRECT_DROP_TRUNCATED;
-	if (settings.forward == REDIRECT_FORWARD_FIB && route_find(context, &route, outer->tags, &addresses)) {
+	if (ipv6)
+		route.flowinfo = *(__be32 *)packet->ip & bpf_htonl(ROUTE_FLOWINFO);
+	else
+		route.tos = ((struct iphdr *)packet->ip)->tos;
+	__builtin_memcpy(route.ipv6_src, packet->addresses, size);
+	__builtin_memcpy(route.ipv6_dst, packet->addresses + size, size);
+	if (settings.forward == REDIRECT_FORWARD_FIB && route_find(context, &route, tags, &addresses)) {
 		__builtin_memcpy(ethernet, &addresses, 2 * ETH_ALEN);
 		return REDIRECT_FORWARDED_BY_ROUTE;
 	}
 	swap_mac_addresses(ethernet);
 	return REDIRECT_FORWARDED_TO_ALTERNATE;
+}
+
+/* Finds the headers of a packet that outer_parse() parsed. False is impossible; the verifier needs the checks. */
+static __always_inline bool forwarded_find(
+	struct cursor *cursor, __u32 tags, __u32 gue_at, struct forwarded *packet, bool ipv6)
+{
+	struct gue_header *gue;
+
+	cursor->at = sizeof(struct ethhdr) + sizeof(struct vlan_tag) * tags;
+	packet->ip = cursor_peek(cursor, ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
+	cursor->at = gue_at - sizeof(*packet->udp);
+	packet->udp = cursor_take(cursor, sizeof(*packet->udp));
+	gue = cursor_take(cursor, GUE_BASE_SIZE);
+	if (!packet->ip || !packet->udp || !gue)
+		return false;
+	packet->addresses = packet->ip + (ipv6 ? offsetof(struct ipv6hdr, saddr) : offsetof(struct iphdr, saddr));
+	packet->private_data = (void *)(gue + 1);
+	return true;
+}
+
+static __always_inline int forward(struct xdp_md *context, __u32 tags, __u32 gue_at, bool returns, bool ipv6)
+{
+	const __u32 size = ALLOW_ADDRESS_SIZE(ipv6);
+	struct cursor cursor = cursor_of(context);
+	struct forwarded packet;
+	__u32 hop[4] = {0};
+	void *address;
+
+	if (!forwarded_find(&cursor, tags, gue_at, &packet, ipv6))
+		return REDIRECT_DROP_TRUNCATED;
+	/* A proxy that returns a packet does not count as a hop: it leaves the index of the next hop as it is. */
+	if (!returns && packet.private_data->next_hop >= settings.max_hops)
+		return REDIRECT_DROP_HOPS;
+	cursor.at += size * packet.private_data->next_hop;
+	address = returns ? packet.addresses : cursor_peek(&cursor, size);
+	if (!address)
+		return REDIRECT_DROP_TRUNCATED;
+	__builtin_memcpy(hop, address, size);
+	if (!list_has_address(REDIRECT_LIST_NEXT_HOP, hop, ipv6))
+		return REDIRECT_DROP_NEXT_HOP;
+	rewrite_to_hop(&packet, hop, !returns, ipv6);
+	return address_frame(context, &packet, tags, ipv6);
+}
+
+/*
+ * Sends a packet whose TTL is > 1 to its next hop, or back to its sender if `returns`. The GUE header is at offset
+ * `gue_at` of the frame. Returns the counter, REDIRECT_FORWARDED_TO_ALTERNATE or REDIRECT_FORWARDED_BY_ROUTE if the
+ * caller sends the frame. Global functions, as decide_ipv4_quote().
+ */
+__noinline int forward_ipv4(struct xdp_md *context, __u32 tags, __u32 gue_at, __u32 returns)
+{
+	return forward(context, tags, gue_at, returns, false);
+}
+
+__noinline int forward_ipv6(struct xdp_md *context, __u32 tags, __u32 gue_at, __u32 returns)
+{
+	return forward(context, tags, gue_at, returns, true);
 }
 
 static __always_inline __u8 inner_ecn(void *ip, bool ipv6)

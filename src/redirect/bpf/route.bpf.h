@@ -12,6 +12,9 @@
 #define AF_INET  2
 #define AF_INET6 10
 
+/* The bits of traffic class and flow label in the first word of an IPv6 header. */
+#define ROUTE_FLOWINFO 0x0fffffff
+
 /*
  * The program looks up routes as for the host's own packets. bpf_fib_lookup fails if forwarding is off
  * on the interface in the query, so the query names the loopback interface instead of the packet's.

@@ -100,6 +100,7 @@ static int load_once(struct program *program, const struct redirect_settings *wa
 	settings = &skeleton->rodata->settings;
 	*settings = *wanted;
 	skeleton->rodata_offsets->offsets = *offsets;
+	settings->outer_ipv6 = 1;
 	settings->layout = program_layout(REDIRECT_COUNTER_COUNT);
 	snprintf(settings->version, sizeof(settings->version), "%s", GLB_VERSION);
 	if (frags)

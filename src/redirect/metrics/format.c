@@ -29,7 +29,7 @@ static const struct fact sockets_facts[] = {
 
 /* The state of the program on an interface. NAN: not known. */
 struct state {
-	double here, companion;
+	double here, companion, outer_ipv6;
 	bool open, has_counters;
 };
 
@@ -39,6 +39,7 @@ static const struct fact state_facts[] = {
 	{"attached", NULL, STATE(here), "1 if the program runs on the interface of this name"},
 	{"tc_program_attached", NULL, STATE(companion),
 		"0 if the tc program is missing, so that damaged packets can reach applications"},
+	{"outer_ipv6", NULL, STATE(outer_ipv6), "1 if the program takes packets with outer IPv6, too"},
 	{"open_to_any_sender", NULL, STATE(open), "1 if allow_from allows every address"},
 	{0},
 };
@@ -60,6 +61,7 @@ static void write_states(struct openmetrics *to, const struct metrics *metrics, 
 				.companion = !attached_here(program) || program->companion_error
 						     ? NAN
 						     : program->companion != COMPANION_MISSING,
+				.outer_ipv6 = program->has_settings ? program->settings.outer_ipv6 : NAN,
 				.open = program->open,
 				.has_counters = program->counter_count,
 			};
