@@ -57,7 +57,7 @@ static int compare(const void *one, const void *other)
 	return difference ? difference : a->length - b->length;
 }
 
-/* Returns the list as an array of texts, or as null if it allows every IPv4 address. */
+/* Returns the list as an array of texts, or as null if it allows every address of a family. */
 static json_t *list_to_json(const struct lists *lists, enum redirect_list list)
 {
 	struct redirect_prefixes prefixes;

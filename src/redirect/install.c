@@ -21,8 +21,8 @@ int install_prepare(struct install *install)
 	int code = interface_read(install->interface, &install->ifindex, &install->settings);
 
 	if (code == COMMAND_OK)
-		code = interface_check_forwarding(&install->settings);
-	return code == COMMAND_OK ? allow_read(&install->settings, &install->conf) : code;
+		code = allow_read(&install->settings, &install->conf);
+	return code == COMMAND_OK ? interface_check_forwarding(&install->settings, &install->conf) : code;
 }
 
 static void print_result(const struct install *install, const struct program *program, const char *result)

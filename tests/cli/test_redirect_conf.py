@@ -17,14 +17,17 @@ FAULTS = [
     ('allow_from = ["192.0.2"];', "allow_from[0]: '192.0.2' is not an address or a prefix like"),
     ('allow_from = ["director-1"];', "allow_from[0]: 'director-1' is not an address or a prefix like"),
     ("allow_from = [1];", "allow_from[0]: '1' (a number) is not an address or a prefix like"),
-    ('allow_from = ["2001:db8::/32"];', "allow_from[0]: '2001:db8::/32' is not IPv4, but directors and proxies send to IPv4 addresses"),
+    ('allow_from = ["::ffff:192.0.2.1"];', "allow_from[0]: '::ffff:192.0.2.1' is an IPv4-mapped address; write the IPv4 address"),
+    ('allow_from = ["2001:db8::/32", "fe80::/64"];', "allow_from[1]: 'fe80::/64' is link-local, but directors and proxies send to and from"),
+    ('allow_from = ["ff02::1"];', "allow_from[0]: 'ff02::1' is not a unicast address of another host"),
+    ('allow_from = ["::"];', "allow_from[0]: '::' is not a unicast address of another host"),
     ('allow_from = ["192.0.2.0/24",\n\t"192.0.2.0/024"];', "allow_from[1]: "),
     (FROM + FROM, "allow_from: "),
     (FROM + 'allow_to = "locally";', "allow_to: 'locally' is neither \"local\" nor a list like"),
     (FROM + "allow_to = [];", "allow_to: is empty, so this host would accept no packet; name the VIPs, or write \"local\""),
     (FROM + 'allow_to = ["local"];', "allow_to[0]: 'local' is not an address or a prefix like"),
     (FROM + 'allow_to = ["2001:db8::1/64"];', "allow_to[0]: '2001:db8::1/64' has bits after the prefix; write \"2001:db8::/64\""),
-    (FROM + 'next_hops = ["::1"];', "next_hops[0]: '::1' is not IPv4"),
+    (FROM + 'next_hops = ["::1"];', "next_hops[0]: '::1' is not a unicast address of another host"),
     (FROM + "next_hops = false;", "next_hops: 'false' is not a list like"),
     (FROM + "max_hops = 31;", "max_hops: '31' is not an integer from 0 to 30"),
     (FROM + "max_hops = -1;", "max_hops: '-1' is not an integer from 0 to 30"),
@@ -57,6 +60,7 @@ def test_all_faults_are_reported(tmp_path):
 
 @pytest.mark.parametrize("text, says", [
     ("max_hops = 3;\n", "allow_from: missing, so this host accepts packets from any sender"),
+    ('allow_from = ["192.0.2.1", "::/0"];\n', ":1: allow_from: has ::/0, so this host accepts packets from any sender"),
     ('allow_from = ["0.0.0.0/0"];\n', ":1: allow_from: has 0.0.0.0/0, so this host accepts packets from any sender"),
     ("", "allow_from: missing"),
 ])
@@ -69,6 +73,7 @@ def test_open_host_is_a_warning(tmp_path, text, says):
 @pytest.mark.parametrize("text", [
     FROM, FROM + 'allow_to = "local";', FROM + "next_hops = [];", FROM + "max_hops = 0;", FROM.replace("[", "(").replace("]", ")"),
     FROM + 'allow_to = ["203.0.113.10", "2001:db8::/32", "::/0", "0.0.0.0/0"];', 'allow_from = ["192.0.2.1", "192.0.2.1/32"];',
+    'allow_from = ["192.0.2.0/24", "2001:db8::/32"]; next_hops = ["2001:db8::1"];',
 ])
 def test_valid(tmp_path, text):
     path = tmp_path / "redirect.conf"

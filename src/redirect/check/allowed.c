@@ -31,7 +31,7 @@ static bool differs(const struct lists *lists, enum redirect_list list, const st
 	bool result = false;
 
 	if (lists_read(lists, list, &known) == 0)
-		result = known.any != wanted->any || !is_subset(&known, wanted) || !is_subset(wanted, &known);
+		result = (wanted->any && !known.any) || !is_subset(&known, wanted) || !is_subset(wanted, &known);
 	free(known.items);
 	return result;
 }

@@ -7,12 +7,13 @@
 #include "gue/gue_wire.h"
 #include "redirect/check/check.h"
 #include "redirect/host/system.h"
+#include "redirect/host/underlay.h"
 
 /* In bytes. */
 #define CLIENT_MTU     1500 /* largest packet of most clients */
 #define TCP_HEADERS_V4 40
 #define TCP_HEADERS_V6 60
-#define ROOMY_MTU      1600
+#define ROOMY_MTU(mtu) (((mtu) + 99) / 100 * 100)
 
 #define MOVE "ip address del {0}/{2} dev {1}; ip address add {0}/{3} dev lo{4}"
 
@@ -33,6 +34,8 @@ static const struct finding left_out = {FINDINGS_WARN, NULL, "only {1} of {2} VI
 /* '/' as separator, because names of interfaces have dots. */
 static const struct finding strict_rp_filter = {FINDINGS_FAIL, "sysctl -w net/ipv4/conf/{0}/rp_filter=2",
 	"rp_filter is strict, and {1}: the kernel drops packets of clients whose route does not use {0}"};
+static const struct finding no_ipv4_route = {FINDINGS_FAIL, "ip route add default via inet6 ROUTER dev {0}",
+	"it has no IPv4 address and no IPv4 default route, so with rp_filter {1} the kernel drops IPv4 packets of clients"};
 static const struct finding answers_arp = {FINDINGS_WARN,
 	"sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2",
 	"it belongs to the network of {1}, where this host answers ARP requests for it"};
@@ -153,7 +156,7 @@ static bool has_default_route(uint32_t link, uint8_t family, bool *others)
 
 /* The kernel checks sources where the inner packet enters the IP layer: on the interface, its bridge or bond, or its
  * VLANs. */
-static void report_rp_filter(const struct net_link *link)
+static void report_rp_filter(const struct net_link *link, bool has_address)
 {
 	long all = 0, own = 0;
 	bool others;
@@ -161,8 +164,13 @@ static void report_rp_filter(const struct net_link *link)
 	system_setting(&all, "net/ipv4/conf/all/rp_filter");
 	if (!system_setting(&own, "net/ipv4/conf/%s/rp_filter", link->name))
 		return;
-	/* 1: strict. 2 is larger, and only wants any route. */
-	if ((all > own ? all : own) == 1 && !has_default_route(link->index, NETADDR_V4, &others))
+	all = all > own ? all : own;
+	if (all == 0 || has_default_route(link->index, NETADDR_V4, &others))
+		return;
+	/* 1: strict. 2 is larger, and only wants any route, but not without an address. */
+	if (!has_address)
+		findings_add(&no_ipv4_route, link->name, findings_value("%ld", all));
+	else if (all == 1)
 		findings_add(&strict_rp_filter, link->name,
 			others ? "the default route uses another interface" : "there is no default route");
 }
@@ -176,6 +184,23 @@ static bool has_v4_address(const struct check *check, const struct net_link *lin
 	return false;
 }
 
+/* Without VIPs, this host may serve both families. */
+static bool serves(const struct check *check, uint8_t family)
+{
+	if (!check->vips.count)
+		return true;
+	for (size_t i = 0; i < check->vips.count; i++)
+		if (check->vips.items[i].addr.family == family)
+			return true;
+	return false;
+}
+
+/* Returns whether IPv4 packets of clients come with outer IPv6 to a host whose interfaces have no IPv4. */
+static bool is_only_ipv6(const struct check *check)
+{
+	return serves(check, NETADDR_V4) && !underlay_has(&check->conf, &check->addresses, NETADDR_V4);
+}
+
 void check_rp_filter(void *subject)
 {
 	const struct check *check = subject;
@@ -184,8 +209,10 @@ void check_rp_filter(void *subject)
 		const struct net_link *link = &check->links.items[i];
 		bool is_vlan = link->lower == check->ip->index && strcmp(link->kind, "vlan") == 0;
 
-		if ((is_vlan || link == check->ip) && has_v4_address(check, link))
-			report_rp_filter(link);
+		bool has_address = has_v4_address(check, link);
+
+		if (has_address ? is_vlan || link == check->ip : link == check->ip && is_only_ipv6(check))
+			report_rp_filter(link, has_address);
 	}
 	if (findings_none())
 		findings_ok(check->interface, "rp_filter passes the clients' packets");
@@ -223,10 +250,15 @@ void check_arp(void *subject)
 		findings_ok(check->interface, "this host answers no ARP request for a VIP");
 }
 
-/* Returns the bytes of the outer headers. */
+static uint32_t overhead_of(const struct check *check, uint8_t family)
+{
+	return family == NETADDR_V6 ? GUE_OUTER_SIZE_IPV6(check->hops - 1) : GUE_OUTER_SIZE(check->hops - 1);
+}
+
+/* Returns the bytes of the outer headers, of the longer ones if this host gets both kinds. */
 static uint32_t overhead(const struct check *check)
 {
-	return GUE_OUTER_SIZE(check->hops - 1);
+	return overhead_of(check, underlay_has(&check->conf, &check->addresses, NETADDR_V6) ? NETADDR_V6 : NETADDR_V4);
 }
 
 /* Returns whether clients of this family send segments that fit, because of advmss on each default route. */
@@ -243,17 +275,6 @@ static bool segments_fit(const struct check *check, uint8_t family)
 		fitting += routes[i].advmss && routes[i].advmss + headers + overhead(check) <= check->link->mtu;
 	}
 	return all && fitting == all;
-}
-
-/* Without VIPs, this host may serve both families. */
-static bool serves(const struct check *check, uint8_t family)
-{
-	if (!check->vips.count)
-		return true;
-	for (size_t i = 0; i < check->vips.count; i++)
-		if (check->vips.items[i].addr.family == family)
-			return true;
-	return false;
 }
 
 /* Adds a finding about a default route by which this host would send clients larger packets than they can get. */
@@ -275,11 +296,10 @@ static void report_large_replies(const struct check *check)
 static void report_narrow_path(const struct check *check)
 {
 	const struct redirect_prefixes *hosts = &check->conf.next_hops;
-	uint32_t needed = CLIENT_MTU + overhead(check);
-
 	for (size_t i = 0; i < hosts->count && i < MAX_PATHS; i++) {
 		const struct netprefix *host = &hosts->items[i];
 		uint32_t mtu = is_single(host) ? addresses_route_mtu(&host->addr) : 0;
+		uint32_t needed = CLIENT_MTU + overhead_of(check, host->addr.family);
 
 		if (!mtu || mtu >= needed)
 			continue;
@@ -309,6 +329,6 @@ void check_mtu(void *subject)
 	} else {
 		findings_add(&no_room, check->interface, findings_value("%u", mtu), findings_value("%d", CLIENT_MTU),
 			findings_value("%u", headers), findings_value("%u", mtu - headers - TCP_HEADERS_V6),
-			findings_value("%d", ROOMY_MTU), findings_value("%u", check->hops));
+			findings_value("%u", ROOMY_MTU(CLIENT_MTU + headers)), findings_value("%u", check->hops));
 	}
 }

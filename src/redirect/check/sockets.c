@@ -10,6 +10,7 @@
 #include "redirect/host/diag.h"
 #include "redirect/host/system.h"
 #include "redirect/host/tcp_counters.h"
+#include "redirect/host/underlay.h"
 
 #define ENOUGH_BACKLOG   128 /* connections; the usual minimum of servers */
 #define ENOUGH_SOMAXCONN 1024
@@ -20,7 +21,7 @@
 static const struct finding no_routes_for_cookies = {FINDINGS_WARN,
 	"sysctl -w net.ipv4.conf.lo.forwarding=1 net.ipv6.conf.lo.forwarding=1",
 	"the program with --syn-cookies on finds no routes, because forwarding is off on lo, so the kernel answers SYN floods"};
-static const struct finding no_routes = {FINDINGS_FAIL, "sysctl -w net.ipv4.conf.lo.forwarding=1",
+static const struct finding no_routes = {FINDINGS_FAIL, "sysctl -w net.{1}.conf.lo.forwarding=1",
 	"the program with --forward fib finds no routes, because forwarding is off on lo, so it sends packets for the next hop to their sender"};
 static const struct finding no_cookies = {FINDINGS_WARN, "sysctl -w net.ipv4.tcp_syncookies=1",
 	"net.ipv4.tcp_syncookies is 0, so a SYN flood keeps clients out"};
@@ -63,13 +64,16 @@ static bool knows_sockets(const struct check *check)
 static void check_route_lookups(const struct check *check)
 {
 	long ipv4 = 1, ipv6 = 1;
+	bool fib = check->settings.forward == REDIRECT_FORWARD_FIB;
 
 	system_setting(&ipv4, "net/ipv4/conf/lo/forwarding");
 	system_setting(&ipv6, "net/ipv6/conf/lo/forwarding");
 	if (check->settings.syn_cookies && !(ipv4 && ipv6))
 		findings_add(&no_routes_for_cookies, "lo");
-	else if (check->settings.forward == REDIRECT_FORWARD_FIB && !ipv4)
-		findings_add(&no_routes, "lo");
+	else if (fib && !ipv4 && underlay_has(&check->conf, &check->addresses, NETADDR_V4))
+		findings_add(&no_routes, "lo", "ipv4");
+	else if (fib && !ipv6 && underlay_has(&check->conf, &check->addresses, NETADDR_V6))
+		findings_add(&no_routes, "lo", "ipv6");
 }
 
 void check_syn_cookies(void *subject)

@@ -8,26 +8,39 @@
 #include "conf/conf_reader.h"
 #include "gue/gue_wire.h"
 
-/* Reads one prefix, an IPv4 one unless `any_family`. */
-static bool read_prefix(struct conf_reader *reader, const config_setting_t *at, bool any_family, struct netprefix *prefix)
+/* Returns why directors and proxies have no outer address of the IPv6 prefix, or NULL. */
+static const char *unusable_outside(const struct netprefix *prefix)
 {
-	if (!conf_read_prefix(reader, at, prefix))
-		return false;
-	if (any_family || prefix->addr.family == NETADDR_V4)
-		return true;
-	conf_wrong(reader, at, CONFIG_TYPE_STRING, "is not IPv4, but directors and proxies send to IPv4 addresses only");
-	return false;
+	if (netaddr_is_mapped(&prefix->addr))
+		return "is an IPv4-mapped address; write the IPv4 address";
+	if (netaddr_is_link_local(&prefix->addr))
+		return "is link-local, but directors and proxies send to and from addresses that are not";
+	if (prefix->length == 128 && !netaddr_is_unicast(&prefix->addr))
+		return "is not a unicast address of another host";
+	return NULL;
 }
 
-static void read_list(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key,
-	bool any_family, struct redirect_prefixes *prefixes)
+static bool read_prefix(struct conf_reader *reader, const config_setting_t *at, bool is_outer, struct netprefix *prefix)
+{
+	const char *reason;
+
+	if (!conf_read_prefix(reader, at, prefix))
+		return false;
+	reason = is_outer ? unusable_outside(prefix) : NULL;
+	if (reason)
+		conf_wrong(reader, at, CONFIG_TYPE_STRING, "%s", reason);
+	return !reason;
+}
+
+static void read_list(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, bool is_outer,
+	struct redirect_prefixes *prefixes)
 {
 	unsigned count = conf_list_length(reader, at, key);
 
 	prefixes->any = false;
 	prefixes->items = conf_allocate(reader, at, count, sizeof(*prefixes->items));
 	for (unsigned i = 0; prefixes->items && i < count; i++)
-		if (read_prefix(reader, config_setting_get_elem(at, i), any_family, &prefixes->items[prefixes->count]))
+		if (read_prefix(reader, config_setting_get_elem(at, i), is_outer, &prefixes->items[prefixes->count]))
 			prefixes->count++;
 }
 
@@ -38,7 +51,7 @@ static void read_senders(struct conf_reader *reader, const config_setting_t *at,
 		conf_error(reader, at, NULL,
 			"is empty, so this host would accept no packet; name the directors and the proxies");
 	else
-		read_list(reader, at, key, false, field);
+		read_list(reader, at, key, true, field);
 }
 
 static void read_allow_to(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
@@ -52,7 +65,7 @@ static void read_allow_to(struct conf_reader *reader, const config_setting_t *at
 	else if (config_setting_get_string(at) && !conf->allow_to_local)
 		conf_wrong(reader, at, CONFIG_TYPE_STRING, "%s", key->expected);
 	else if (!conf->allow_to_local)
-		read_list(reader, at, key, true, &conf->allow_to);
+		read_list(reader, at, key, false, &conf->allow_to);
 }
 
 #define AT(member) .offset = offsetof(struct redirect_conf, member)
@@ -85,11 +98,13 @@ static void copy_allow_from(struct conf_reader *reader, const config_setting_t *
 static void warn_of_any(struct conf_reader *reader, const config_setting_t *root, const struct redirect_conf *conf)
 {
 	const struct redirect_prefixes *from = &conf->allow_from;
+	char text[NETPREFIX_TEXT_MAX];
 
 	for (size_t i = 0; i < from->count; i++)
 		if (from->items[i].length == 0)
 			conf_warn(reader, config_setting_get_member(root, "allow_from"), NULL,
-				"has 0.0.0.0/0, so this host accepts packets from any sender");
+				"has %s, so this host accepts packets from any sender",
+				netprefix_format(&from->items[i], text));
 }
 
 static void read_root(struct conf_reader *reader, const config_setting_t *root)

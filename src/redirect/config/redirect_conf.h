@@ -20,10 +20,10 @@ struct redirect_prefixes {
 };
 
 struct redirect_conf {
-	struct redirect_prefixes allow_from; /* outer source addresses, IPv4 */
+	struct redirect_prefixes allow_from; /* outer source addresses */
 	bool allow_to_local; /* the addresses of this host; then allow_to is empty */
 	struct redirect_prefixes allow_to; /* inner destination addresses */
-	struct redirect_prefixes next_hops; /* IPv4 */
+	struct redirect_prefixes next_hops;
 	unsigned max_hops; /* how often proxies may have passed a packet on before this host does */
 };
 

@@ -11,6 +11,7 @@
 #include "program/command.h"
 #include "program/host/device.h"
 #include "redirect/host/links.h"
+#include "redirect/host/underlay.h"
 #include "redirect/host/system.h"
 #include "redirect/host/vlan.h"
 
@@ -24,17 +25,27 @@ static bool forwarding_is_on(const char *family)
 
 /*
  * The kernel looks up routes for eBPF only if forwarding is enabled on the interface in the query. The
- * program queries the loopback interface, which receives nothing that the host could forward. GUE packets
- * for the next hop are IPv4. SYN cookies go to clients of both families.
+ * program queries the loopback interface, which receives nothing that the host could forward. SYN cookies go to clients
+ * of both families.
  */
-int interface_check_forwarding(const struct redirect_settings *settings)
+int interface_check_forwarding(const struct redirect_settings *settings, const struct redirect_conf *conf)
 {
+	struct addresses addresses;
+	const char *missing = NULL;
+
 	if (settings->syn_cookies && !(forwarding_is_on("ipv4") && forwarding_is_on("ipv6")))
 		return command_error(
 			"--syn-cookies on: the kernel looks up routes for eBPF only if forwarding is enabled on lo: run sysctl -w net.ipv4.conf.lo.forwarding=1 net.ipv6.conf.lo.forwarding=1 (this does not make the host a router)");
-	if (settings->forward == REDIRECT_FORWARD_FIB && !forwarding_is_on("ipv4"))
+	addresses_read(&addresses);
+	if (underlay_has(conf, &addresses, NETADDR_V4) && !forwarding_is_on("ipv4"))
+		missing = "ipv4";
+	else if (underlay_has(conf, &addresses, NETADDR_V6) && !forwarding_is_on("ipv6"))
+		missing = "ipv6";
+	addresses_free(&addresses);
+	if (missing && settings->forward == REDIRECT_FORWARD_FIB)
 		return command_error(
-			"--forward fib: the kernel looks up routes for eBPF only if forwarding is enabled on lo: run sysctl -w net.ipv4.conf.lo.forwarding=1 (this does not make the host a router)");
+			"--forward fib: the kernel looks up routes for eBPF only if forwarding is enabled on lo: run sysctl -w net.%s.conf.lo.forwarding=1 (this does not make the host a router)",
+			missing);
 	return COMMAND_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "redirect/config/redirect_conf.h"
 #include "redirect/redirect.h"
 
 /* Sets *ifindex, and settings->mtu. Refuses an interface without Ethernet headers, or in a VRF. */
@@ -21,4 +22,4 @@ int interface_read(const char *interface, uint32_t *ifindex, struct redirect_set
 int interface_check_tags(const char *interface, bool attached);
 
 /* Refuses settings for which the kernel must look up routes for eBPF, if it does not. */
-int interface_check_forwarding(const struct redirect_settings *settings);
+int interface_check_forwarding(const struct redirect_settings *settings, const struct redirect_conf *conf);

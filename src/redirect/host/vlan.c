@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,15 +48,22 @@ static const struct net_link *vlan_below(const struct links *links, const char *
 	return NULL;
 }
 
-static enum vlan_stripping judge(
-	const struct links *links, const struct ifaddrs *addresses, const struct net_link *device, char vlan[IFNAMSIZ])
+static bool is_of_gue(const struct sockaddr *address, int family)
+{
+	return address && address->sa_family == family &&
+	       (family == AF_INET || !IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)address)->sin6_addr));
+}
+
+/* Sets *stripping by the addresses of this family. Returns false if the device and its VLANs have none. */
+static bool judge(const struct links *links, const struct ifaddrs *addresses, const struct net_link *device, int family,
+	enum vlan_stripping *stripping, char vlan[IFNAMSIZ])
 {
 	bool tagged = false, untagged = false;
 
 	for (; addresses; addresses = addresses->ifa_next) {
 		const struct net_link *link;
 
-		if (!addresses->ifa_addr || addresses->ifa_addr->sa_family != AF_INET)
+		if (!is_of_gue(addresses->ifa_addr, family))
 			continue;
 		link = vlan_below(links, addresses->ifa_name, device);
 		if (link)
@@ -63,9 +71,9 @@ static enum vlan_stripping judge(
 		tagged = tagged || link;
 		untagged = untagged || strcmp(links_of_ip(links, device)->name, addresses->ifa_name) == 0;
 	}
-	if (!tagged)
-		return VLAN_NOT_STRIPPED;
-	return untagged ? VLAN_MAYBE_STRIPPED : VLAN_STRIPPED;
+	if (tagged)
+		*stripping = untagged ? VLAN_MAYBE_STRIPPED : VLAN_STRIPPED;
+	return tagged || untagged;
 }
 
 int vlan_find(const char *interface, enum vlan_stripping *stripping, char vlan[IFNAMSIZ])
@@ -83,8 +91,8 @@ int vlan_find(const char *interface, enum vlan_stripping *stripping, char vlan[I
 	device = links_by_name(&links, interface);
 	if (!error && device && getifaddrs(&addresses) != 0)
 		error = -errno;
-	if (!error && device)
-		*stripping = judge(&links, addresses, device, vlan);
+	if (!error && device && !judge(&links, addresses, device, AF_INET, stripping, vlan))
+		judge(&links, addresses, device, AF_INET6, stripping, vlan);
 	freeifaddrs(addresses);
 	links_free(&links);
 	return error;

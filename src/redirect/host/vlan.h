@@ -3,6 +3,7 @@
  * Whether GUE arrives with VLAN tags that the device removes before the program sees the frame. In native mode the
  * program would then send a packet for the next hop, or a SYN cookie, without its tag. The kernel does not tell that
  * about a frame, so this goes by the interfaces and their IPv4 addresses, one of which is the destination of GUE.
+ * Without IPv4 addresses it goes by the IPv6 addresses that are not link-local.
  *
  * No state, one thread.
  */
@@ -11,14 +12,14 @@
 #include <net/if.h>
 
 enum vlan_stripping {
-	VLAN_NOT_STRIPPED, /* the device leaves tags in the frames, or no VLAN interface on it has an IPv4 address */
-	/* The device and a VLAN interface on it have IPv4 addresses, or the bridge or bond above one has */
+	VLAN_NOT_STRIPPED, /* the device leaves tags in the frames, or no VLAN interface on it has an address */
+	/* The device and a VLAN interface on it have addresses, or the bridge or bond above one has */
 	VLAN_MAYBE_STRIPPED,
-	VLAN_STRIPPED, /* only a VLAN interface has IPv4 addresses */
+	VLAN_STRIPPED, /* only a VLAN interface has addresses */
 };
 
 /*
- * Sets *vlan to the name of a VLAN interface with an IPv4 address, unless the result is VLAN_NOT_STRIPPED. Returns
+ * Sets *vlan to the name of a VLAN interface with an address, unless the result is VLAN_NOT_STRIPPED. Returns
  * 0 or -errno.
  */
 int vlan_find(const char *interface, enum vlan_stripping *stripping, char vlan[IFNAMSIZ]);

@@ -146,11 +146,12 @@ int lists_put_host(const struct lists *lists, const struct host *host)
 
 bool lists_has_any(const struct lists *lists, enum redirect_list list)
 {
-	const struct netprefix any = {.addr.family = NETADDR_V4};
-	struct redirect_prefix key = key_of(list, &any);
+	const struct netprefix ipv4 = {.addr.family = NETADDR_V4}, ipv6 = {.addr.family = NETADDR_V6};
+	const struct redirect_prefix keys[] = {key_of(list, &ipv4), key_of(list, &ipv6)};
 	uint32_t value;
 
-	return bpf_map_lookup_elem(lists->prefixes, &key, &value) == 0;
+	return bpf_map_lookup_elem(lists->prefixes, &keys[0], &value) == 0 ||
+	       bpf_map_lookup_elem(lists->prefixes, &keys[1], &value) == 0;
 }
 
 int lists_read(const struct lists *lists, enum redirect_list list, struct redirect_prefixes *prefixes)
@@ -164,7 +165,7 @@ int lists_read(const struct lists *lists, enum redirect_list list, struct redire
 		if (list_of(&keys[i]) != list)
 			continue;
 		prefixes->items[prefixes->count++] = prefix_of(&keys[i]);
-		prefixes->any |= keys[i].list & REDIRECT_IPV4 && keys[i].length == REDIRECT_PREFIX_BITS(0);
+		prefixes->any |= keys[i].length == REDIRECT_PREFIX_BITS(0);
 	}
 	free(keys);
 	return error || prefixes->items ? error : -ENOMEM;

@@ -28,8 +28,8 @@ int lists_put_host(const struct lists *lists, const struct host *host);
 /* Makes a list allow every address. */
 int lists_put_any(const struct lists *lists, enum redirect_list list);
 
-/* Returns whether a list allows every IPv4 address. */
+/* Returns whether a list allows every address of a family. */
 bool lists_has_any(const struct lists *lists, enum redirect_list list);
 
-/* Reads a list of IP prefixes, in no order. The caller frees prefixes->items. */
+/* Reads a list of IP prefixes, in no order. `any` is lists_has_any(). The caller frees prefixes->items. */
 int lists_read(const struct lists *lists, enum redirect_list list, struct redirect_prefixes *prefixes);
