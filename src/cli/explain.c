@@ -6,23 +6,15 @@
 #include <string.h>
 
 #include "cli/alloc.h"
-#include "common/byteorder.h"
-#include "common/siphash.h"
 #include "common/utc.h"
 #include "packet/flow.h"
+#include "table/rows/table_rows.h"
 
 struct table_rank explain_rank(const uint8_t seed[SIPHASH_KEY_SIZE], uint16_t row, const struct table_backend *backend)
 {
-	const struct netaddr *addr = &backend->addr;
-	uint8_t row_bytes[4], message[8 + 16];
-	uint64_t row_seed;
+	uint64_t word = table_rows_word(seed, &backend->addr);
 
-	store_be32(row_bytes, row);
-	row_seed = siphash(seed, row_bytes, sizeof(row_bytes));
-	memcpy(message, &row_seed, 8);
-	memcpy(message + 8, addr->bytes, netaddr_size(addr));
-	return table_rank_of(
-		__builtin_bswap64(siphash(seed, message, 8 + netaddr_size(addr))), table_backend_weight(backend));
+	return table_rank_of(table_rows_score(seed, table_rows_seed(seed, row), word), table_backend_weight(backend));
 }
 
 /* Backends with equal ranks keep their order in the table. */

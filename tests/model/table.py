@@ -6,7 +6,7 @@ The model does not check the JSON, because glb-director-cli does. Addresses are 
 
 import ipaddress
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal, localcontext
 from functools import lru_cache
@@ -117,10 +117,16 @@ def all_row_seeds(seed):
     return siphash24_many(seed, [row.to_bytes(4, "big") for row in range(ROWS)])
 
 
+def label(seed, address):
+    """What a score hashes behind the row seed: an IPv4 address, or 7 bytes of the digest of an IPv6 address."""
+    return address if len(address) == 4 else siphash24(seed, address)[1:]
+
+
 @lru_cache(16)  # tests compare tables that share most of their backends
 def all_scores(seed, address):
     """The score of a backend in each row."""
-    return siphash24_many(seed, [row_seed + address for row_seed in all_row_seeds(seed)])
+    backend = label(seed, address)
+    return siphash24_many(seed, [row_seed + backend for row_seed in all_row_seeds(seed)])
 
 
 def _knots():
@@ -243,7 +249,12 @@ class Table:
         """The address of the holder of each row, for each state, now and in the previous ones; None: none. Empty if that changes no hop."""
         if not self._holders and (self.balance or self.previous):
             taking = {backend.address: backend.weight for backend in self.backends if backend.state in ("active", "filling")}
-            self._holders += [match_rows(self.seed, State(self.balance, taking)), *(hold_rows(self.seed, state) for state in self.previous)]
+            listed = {backend.address: backend.weight for backend in self.serving}
+            mentions = list(dict.fromkeys(pair for weights in (listed, *(state.weights for state in self.previous)) for pair in weights.items()))
+            self._holders.append(match_rows(self.seed, State(self.balance, taking)))
+            for state in self.previous:  # equal scores keep the order of the first mentions
+                weights = dict(sorted(state.weights.items(), key=mentions.index))
+                self._holders.append(hold_rows(self.seed, replace(state, weights=weights)))
         return self._holders
 
     def holders(self, row):
@@ -255,7 +266,7 @@ class Table:
         row_seed = siphash24(self.seed, row.to_bytes(4, "big"))
 
         def rank(backend):
-            score = siphash24(self.seed, row_seed + backend.address)
+            score = siphash24(self.seed, row_seed + label(self.seed, backend.address))
             return weighted_key(score, backend.weight), score
 
         return sorted(self.serving, key=rank)

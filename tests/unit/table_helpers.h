@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/byteorder.h"
 #include "common/faults.h"
 #include "table/table.h"
 
@@ -44,6 +45,9 @@ static inline struct netaddr random_addr(enum netaddr_family family, uint32_t nu
 	return netaddr_from_bytes(family, bytes);
 }
 
+/* The family of the backends of random tables. A test may set it. */
+static enum netaddr_family backend_family = NETADDR_V4;
+
 enum random_health { ALL_GOOD, ANY_STATE };
 
 static inline void random_backend(struct table_backend *backend, enum random_health health)
@@ -56,7 +60,7 @@ static inline void random_backend(struct table_backend *backend, enum random_hea
 	backend->healthy = random_below(3) != 0;
 }
 
-/* Fills a table with a name, `backends` IPv4 backends, of which the first is not inactive, and `binds` binds, but no rows. */
+/* Fills a table with a name, `backends` backends, of which the first is not inactive, and `binds` binds, but no rows. */
 static inline void random_table(struct table *table, uint32_t backends, uint32_t binds, uint8_t hops,
 	enum netaddr_family family, enum random_health health)
 {
@@ -69,7 +73,7 @@ static inline void random_table(struct table *table, uint32_t backends, uint32_t
 	random_fill(table->hash_key, sizeof(table->hash_key));
 	random_fill(table->seed, sizeof(table->seed));
 	for (uint32_t i = 0; i < backends; i++) {
-		table->backends[i].addr = random_addr(NETADDR_V4, i);
+		table->backends[i].addr = random_addr(backend_family, i);
 		random_backend(&table->backends[i], health);
 	}
 	if (backends && table->backends[0].state == TABLE_INACTIVE)
@@ -84,6 +88,20 @@ static inline void random_table(struct table *table, uint32_t backends, uint32_t
 		bind->port_end = (uint16_t)(bind->port_start + random_below(65536u - bind->port_start));
 		bind->protocol = random_below(2) ? TABLE_TCP : TABLE_UDP;
 	}
+}
+
+/* The plain twin of a score, as a number (docs/reference/table-rows.md#natural-order). */
+static inline uint64_t twin_score(const uint8_t seed[SIPHASH_KEY_SIZE], uint32_t row, const struct netaddr *addr)
+{
+	uint8_t number[4], message[8 + 7], digest[8];
+	size_t size = addr->family == NETADDR_V4 ? 4 : 7;
+
+	store_be32(number, row);
+	memcpy(message, &(uint64_t){siphash(seed, number, sizeof(number))}, 8);
+	memcpy(digest, &(uint64_t){siphash(seed, addr->bytes, 16)}, 8);
+	memcpy(message + 8, addr->family == NETADDR_V4 ? addr->bytes : digest + 1, size);
+	memcpy(digest, &(uint64_t){siphash(seed, message, 8 + size)}, 8);
+	return load_be64(digest);
 }
 
 static inline struct table_set random_set(uint32_t count)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/byteorder.h"
 #include "table/rows/table_rows_isa.h"
 
 /* Members of a set that the list of a row has on average: few rows need more to be matched, or for all their hops. */
@@ -21,6 +20,7 @@
 /* One mention of an address and a weight, in the table or in a previous state. */
 struct mention {
 	struct table_contender contender;
+	const struct netaddr *addr;
 	uint32_t number; /* in the order in which they are listed, newest state first */
 };
 
@@ -28,9 +28,10 @@ struct mention {
 static int compare_mentions(const void *a, const void *b)
 {
 	const struct mention *x = a, *y = b;
+	int order = netaddr_compare(x->addr, y->addr);
 
-	if (x->contender.word != y->contender.word)
-		return x->contender.word < y->contender.word ? -1 : 1;
+	if (order)
+		return order;
 	if (x->contender.weight != y->contender.weight)
 		return x->contender.weight < y->contender.weight ? -1 : 1;
 	return x->number < y->number ? -1 : 1;
@@ -54,6 +55,7 @@ static uint32_t mention_table(const struct table *table, bool taking_part, struc
 		const struct table_backend *backend = &table->backends[candidates[i].backend];
 
 		out[i] = (struct mention){.number = i,
+			.addr = &backend->addr,
 			.contender = {.word = candidates[i].word,
 				.weight = candidates[i].weight,
 				.backend = candidates[i].backend,
@@ -77,6 +79,7 @@ static uint32_t mention_past(const struct table *table, unsigned first, unsigned
 
 		for (uint32_t i = 0; i < past->backend_count; i++, count++)
 			out[count] = (struct mention){.number = count,
+				.addr = &past->backends[i].addr,
 				.contender = {.word = table_rows_word(table->seed, &past->backends[i].addr),
 					.weight = past->backends[i].weight,
 					.backend = TABLE_ORDER_GONE,
@@ -96,7 +99,7 @@ static uint32_t merge(struct mention *mentions, uint32_t count)
 	for (uint32_t first = 0, end; first < count; first = end) {
 		uint16_t backend = TABLE_ORDER_GONE;
 
-		for (end = first; end < count && mentions[end].contender.word == mentions[first].contender.word; end++)
+		for (end = first; end < count && netaddr_compare(mentions[end].addr, mentions[first].addr) == 0; end++)
 			if (mentions[end].contender.backend != TABLE_ORDER_GONE)
 				backend = mentions[end].contender.backend;
 		for (uint32_t i = first; i < end; i++) {
@@ -241,21 +244,6 @@ static bool is_before(const struct placed *a, const struct placed *b)
 	return !table_rank_before(&b->rank, &a->rank) && a->contender < b->contender;
 }
 
-static uint64_t row_seed(const uint8_t *seed, uint32_t row)
-{
-	uint8_t number[4];
-
-	store_be32(number, row);
-	return siphash(seed, number, sizeof(number));
-}
-
-static uint64_t score_of(const struct table_order *order, uint64_t seed_of_row, uint32_t contender)
-{
-	uint64_t message[2] = {seed_of_row, order->contenders[contender].word};
-
-	return __builtin_bswap64(siphash(order->seed, message, 8 + 4));
-}
-
 /* The contenders with scores below their limits, for each row of a block. There is no branch for each of them, because
  * the CPU would often guess wrongly. */
 struct block {
@@ -358,12 +346,12 @@ void table_order_fill(const struct table_order *order, uint32_t first, uint32_t 
 static bool search(const struct table_order *order, uint32_t row, unsigned set, bool up, uint32_t passed,
 	struct table_order_entry *entry)
 {
-	uint64_t seed = row_seed(order->seed, row);
+	uint64_t seed = table_rows_seed(order->seed, row);
 	struct placed last = {{0}, 0}, best = {{0}, TABLE_ORDER_GONE};
 	bool found = false;
 
 	if (passed) {
-		uint64_t score = score_of(order, seed, passed - 1);
+		uint64_t score = table_rows_score(order->seed, seed, order->contenders[passed - 1].word);
 
 		last = (struct placed){table_rank_of(score, order->contenders[passed - 1].weight), passed - 1};
 	}
@@ -372,7 +360,8 @@ static bool search(const struct table_order *order, uint32_t row, unsigned set, 
 
 		if (!(order->contenders[i].sets >> set & 1) || (up && order->contenders[i].down >> set & 1))
 			continue;
-		placed.rank = table_rank_of(score_of(order, seed, i), order->contenders[i].weight);
+		placed.rank = table_rank_of(
+			table_rows_score(order->seed, seed, order->contenders[i].word), order->contenders[i].weight);
 		if ((!passed || is_before(&last, &placed)) && (!found || is_before(&placed, &best))) {
 			best = placed;
 			found = true;

@@ -50,6 +50,10 @@ extern table_scores_fn *const table_scores_by_isa[ISA_COUNT];
  */
 uint64_t table_rows_word(const uint8_t seed[SIPHASH_KEY_SIZE], const struct netaddr *addr);
 
+/* Returns the seed of a row, and the score of a backend in it as a number. seed: of the table. */
+uint64_t table_rows_seed(const uint8_t seed[SIPHASH_KEY_SIZE], uint32_t row);
+uint64_t table_rows_score(const uint8_t seed[SIPHASH_KEY_SIZE], uint64_t row_seed, uint64_t word);
+
 /* Writes the candidates of a table to `out`, which has room for all backends, in the order of the backends. Returns the
  * number of candidates. */
 uint32_t table_rows_candidates(const struct table *table, struct table_candidate *out);

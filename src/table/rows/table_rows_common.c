@@ -21,6 +21,21 @@ uint64_t table_rows_word(const uint8_t seed[SIPHASH_KEY_SIZE], const struct neta
 	return (uint64_t)(8 + 7) << 56 | siphash(seed, addr->bytes, 16) >> 8;
 }
 
+uint64_t table_rows_seed(const uint8_t seed[SIPHASH_KEY_SIZE], uint32_t row)
+{
+	uint8_t number[4];
+
+	store_be32(number, row);
+	return siphash(seed, number, sizeof(number));
+}
+
+uint64_t table_rows_score(const uint8_t seed[SIPHASH_KEY_SIZE], uint64_t row_seed, uint64_t word)
+{
+	const uint64_t message[2] = {row_seed, word};
+
+	return __builtin_bswap64(siphash(seed, message, word >> 56));
+}
+
 uint32_t table_rows_candidates(const struct table *table, struct table_candidate *out)
 {
 	uint32_t count = 0;

@@ -22,7 +22,7 @@ static inline void random_past(struct table_past *past, const struct table *tabl
 				random_below(8) ? table->backends[i].weight : random_weight(), random_below(6)};
 	for (uint32_t i = 0; i < 3 && random_below(2); i++)
 		past->backends[past->backend_count++] = (struct table_past_backend){
-			random_addr(NETADDR_V4, 0xfff000 + i), random_weight(), random_below(4)};
+			random_addr(backend_family, 0xfff000 + i), random_weight(), random_below(4)};
 }
 
 static inline void random_matched_table(

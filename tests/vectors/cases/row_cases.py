@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables with rows: every order of hops in docs/reference/table-rows.md."""
+"""Tables with rows: every order of hops in docs/reference/table-rows.md, with IPv4 and with IPv6 addresses."""
 
 import ipaddress
 import itertools
+import json
+import re
 
 from model import load_tables
 
@@ -14,9 +16,9 @@ STATES = ("active", "filling", "draining", "inactive")
 BINDS = [bind("10.10.10.10", "tcp", 80)]
 
 
-def _shapes():
+def _shapes(most):
     """(name, hops, backends)"""
-    for hops in (2, 3, 4, 5, 8):
+    for hops in sorted({2, 3, 4, 5, most}):
         yield f"8 backends, {hops} hops", hops, backends(8)
         yield f"one backend, {hops} hops", hops, backends(1)
         yield f"two backends, {hops} hops", hops, backends(2)
@@ -51,29 +53,45 @@ def _shapes():
     yield "health not said", 2, unsaid
 
 
-def _case(name, hops, backend_list, seed_name=None):
-    case_table = table(seed_name or name, BINDS, backend_list, hops)
+def _ipv4(members):
+    return members
+
+
+def _ipv6(members):
+    """The same members of a table with IPv6 addresses of proxies. They differ in the first half, in the second half, or in both."""
+    def address(match):
+        network, host = int(match[1]), int(match[2])
+        return f'"{ipaddress.IPv6Address((0xFD00 << 112) + (network << 80) + (host // 2 << 64) + host * 257)}"'
+
+    return json.loads(re.sub(r'"192\.168\.(\d+)\.(\d+)"', address, json.dumps(members)))
+
+
+MOST_HOPS = {_ipv4: 8, _ipv6: 5}
+
+
+def _case(family, name, hops, backend_list, seed_name=None):
+    case_table = table(seed_name or name, BINDS, family(backend_list), hops)
     case_table["name"] = "web"
-    return name, {"tables": [case_table]}, ROWS
+    return f"{name}, IPv6" if family is _ipv6 else name, {"tables": [case_table]}, ROWS
 
 
-def _owner_pairs():
+def _owner_pairs(family):
     """Every pair of state and health for the first two natural owners of row 0."""
     seed_name = "pairs"
-    plain = {"tables": [table(seed_name, BINDS, backends(5))]}
+    plain = {"tables": [table(seed_name, BINDS, family(backends(5)))]}
     natural = load_tables(plain)[0].natural_order(0)
     owners = [str(ipaddress.ip_address(backend.address)) for backend in natural[:2]]
     kinds = list(itertools.product(STATES, (True, False)))
     for hops in (2, 3):
         for pair in itertools.product(kinds, kinds):
-            backend_list = backends(5)
+            backend_list = family(backends(5))
             for owner, (state, healthy) in zip(owners, pair):
                 for backend in backend_list:
                     if backend["ip"] == owner:
                         backend.update(state=state, healthy=healthy)
             said = [f"{state} {'healthy' if healthy else 'unhealthy'}" for state, healthy in pair]
             name = f"owners {said[0]} and {said[1]}, {hops} hops"
-            yield _case(name, hops, backend_list, seed_name)
+            yield _case(family, name, hops, backend_list, seed_name)
 
 
 def _previous(day, backend_list, ill=(), **members):
@@ -84,7 +102,7 @@ def _previous(day, backend_list, ill=(), **members):
     return {"time": f"2026-01-{day:02}T00:00:00Z", **members, "backends": listed}
 
 
-def _matched_tables():
+def _matched_tables(most):
     """(name, hops, backends, members): tables with balance and previous states."""
     equal, weighted = backends(10), backends(10)
     for each, weight in zip(weighted, itertools.cycle((100, 300, 50))):
@@ -98,11 +116,11 @@ def _matched_tables():
     yield "previous states, 4 hops", 4, equal[:9], {"previous": history}
     history = [_previous(3, weighted[:4], balance=1.02), _previous(2, [dict(each, weight=70) for each in mixed]),
                _previous(1, backends(3)[::-1])]
-    yield "balance and previous states with weights, 8 hops", 8, mixed, {"balance": 1.02, "previous": history}
+    yield f"balance and previous states with weights, {most} hops", most, mixed, {"balance": 1.02, "previous": history}
     yield "a previous state without proxies, 2 hops", 2, equal, {"previous": [_previous(1, [])]}
     ill = [dict(each, healthy=healthy) for each, healthy in zip(weighted, itertools.cycle((True, False, True, True, False)))]
     yield "unhealthy proxies and balance, 4 hops", 4, ill, {"balance": 1.02}
-    yield "unhealthy proxies and previous states, 8 hops", 8, ill, {"previous": [_previous(2, ill[4:]), _previous(1, ill[:5])]}
+    yield f"unhealthy proxies and previous states, {most} hops", most, ill, {"previous": [_previous(2, ill[4:]), _previous(1, ill[:5])]}
 
 
 def _with(backend_list, **kinds):
@@ -115,7 +133,7 @@ def _with(backend_list, **kinds):
     return changed
 
 
-def _tables_with_health():
+def _tables_with_health(most):
     """(name, hops, backends, members): previous states that know who was healthy. All have one seed."""
     six = backends(6)
     first_two = [_previous(1, six[:2])]
@@ -142,17 +160,30 @@ def _tables_with_health():
     weighted = _with([dict(each, weight=weight) for each, weight in zip(backends(8), itertools.cycle((100, 300, 50)))], ill=[1, 6], draining=[4])
     states = [_previous(4, weighted, ill=[1, 2], balance=1.02), _previous(3, [dict(each, weight=70) for each in weighted[1:]], ill=[0, 3]),
               _previous(2, weighted[:4], ill=[3], balance=1.5), _previous(1, weighted[5:])]
-    for hops in range(2, 9):
+    for hops in range(2, most + 1):
         yield "health, weights, balance and previous states", hops, weighted, {"balance": 1.02, "previous": states}
 
 
-def _matched_cases():
-    tables = [(name, hops, backend_list, members, None) for name, hops, backend_list, members in _matched_tables()]
-    tables += [(f"{name}, {hops} hops", hops, backend_list, members, "health") for name, hops, backend_list, members in _tables_with_health()]
+def _equal_labels():
+    """(name, members): IPv6 addresses with the same label, and so with the same score in every row."""
+    one, other = backends(2)
+    one["ip"], other["ip"] = "fd00::d1:4aeb:a28e:d0be", "fd00::86:77aa:3b1f:6ae6"
+    more = _ipv6(backends(3))
+    yield "two backends with the same label", {"backends": [more[0], other, *more[1:], one]}
+    yield "one with the same label is down", {"backends": [other, *more, dict(one, healthy=False)]}
+    yield "the same label, balance", {"backends": [one, *more, other], "balance": 1.005}
+    yield "the same label, previous states", {"backends": [one, *more], "previous": [_previous(2, [other, *more]), _previous(1, [other, one])]}
+    yield "the same label, previous states and 4 hops", {
+        "hops": 4, "backends": [*more, other, one], "previous": [_previous(2, [one, *more]), _previous(1, [other, one], balance=1.1)]}
+
+
+def _matched_cases(family):
+    tables = [(name, hops, backend_list, members, None) for name, hops, backend_list, members in _matched_tables(MOST_HOPS[family])]
+    tables += [(f"{name}, {hops} hops", hops, backend_list, members, "health") for name, hops, backend_list, members in _tables_with_health(MOST_HOPS[family])]
     for name, hops, backend_list, members, seed_name in tables:
-        _, document, rows = _case(name, hops, backend_list, seed_name)
+        name, document, rows = _case(family, name, hops, backend_list, seed_name)
         plain = load_tables(document)[0].all_rows()
-        document["tables"][0].update(members)
+        document["tables"][0].update(family(members))
         matched = load_tables(document)[0].all_rows()
         moved = [row for row in range(len(plain)) if plain[row][0] != matched[row][0]]
         changed = [row for row in range(len(plain)) if plain[row] != matched[row]]
@@ -161,7 +192,10 @@ def _matched_cases():
 
 def collect():
     """Yields (name, table document, rows) of every case."""
-    for shape in _shapes():
-        yield _case(*shape)
-    yield from _matched_cases()
-    yield from _owner_pairs()
+    for family in (_ipv4, _ipv6):
+        for shape in _shapes(MOST_HOPS[family]):
+            yield _case(family, *shape)
+        yield from _matched_cases(family)
+        yield from _owner_pairs(family)
+    for name, members in _equal_labels():
+        yield name, {"tables": [{**table(name, BINDS, []), "seed": "c0111de00102030405060708090a0b0c", **members}]}, ROWS
