@@ -139,6 +139,7 @@ def decode_extensions(data, tables, at):
         if not table["extended"]:
             found.append({})
             continue
+        width = {1: 4, 2: 16}[Entry(data, table["backends_offset"], "Version 3: backend")["family"]]
         head = Entry(data, at, "Version 3: head of an extension")
         start = at + size("Version 3: head of an extension")
         weights = row_at(data, start, 2, table["backend_count"])
@@ -149,9 +150,12 @@ def decode_extensions(data, tables, at):
         for _ in range(head["past_count"]):
             state = Entry(data, at, "Version 3: previous state")
             at += size("Version 3: previous state")
-            backends = entries(data, at, "Version 3: previous backend", state["backend_count"])
-            at += len(backends) * size("Version 3: previous backend")
-            states.append((state["time"], state["balance"], [(str(ipaddress.ip_address(each.bytes("address"))), each["weight"]) for each in backends]))
+            backends = []
+            for _ in range(state["backend_count"]):
+                backends.append(Entry(data, at + width, "Version 3: previous backend"))
+                at += width + size("Version 3: previous backend")
+            states.append((state["time"], state["balance"], [
+                (str(ipaddress.ip_address(data[each.at - width:each.at])), each["weight"]) for each in backends]))
         found.append({"weights": weights, "balance": head["balance"], "previous": states})
     return found, at
 
@@ -208,6 +212,14 @@ BACKENDS = [
 ]
 
 
+def with_ipv6(document):
+    """The same tables with other addresses of proxies."""
+    return json.loads(re.sub(r'"192\.(\d+)\.(\d+)\.(\d+)"', r'"fd00:\1:\2::\3"', json.dumps(document)))
+
+
+FAMILIES = pytest.mark.parametrize("family", [lambda document: document, with_ipv6], ids=["ipv4", "ipv6"])
+
+
 def documents(hops):
     return {
         "tables": [
@@ -232,9 +244,9 @@ def check_rows(found, model):
         assert [found["backends"][i]["ip"] for i in dict.fromkeys(found["row"](row))] == hops
 
 
-@pytest.mark.parametrize("hops", [2, 3, 4, 5, 8])
-def test_version_3_file_is_readable_by_the_page_alone(tmp_path, hops):
-    document = documents(hops)
+@pytest.mark.parametrize("hops, family", [*((hops, dict) for hops in (2, 3, 4, 5, 8)), *((hops, with_ipv6) for hops in (2, 3, 4, 5))])
+def test_version_3_file_is_readable_by_the_page_alone(tmp_path, hops, family):
+    document = family(documents(hops))
     tables = list(decode_v3(build(tmp_path, document, 3)))
     assert len(tables) == 4
     for found, wanted, model in zip(tables, document["tables"], load_tables(document)):
@@ -245,19 +257,21 @@ def test_version_3_file_is_readable_by_the_page_alone(tmp_path, hops):
         check_rows(found, model)
 
 
-def test_extension_is_readable_by_the_page_alone(tmp_path):
+@FAMILIES
+def test_extension_is_readable_by_the_page_alone(tmp_path, family):
     """The second table has no weights, balance or previous states, so it has no extension."""
-    document = documents(8)
+    document = documents(5)
     first, _, third = document["tables"][:3]
     first["backends"] = [{**each, "weight": 7 * number} for number, each in enumerate(first["backends"], 1)]
     third |= {"balance": 1.02, "previous": [
         {"time": "2026-02-01T00:00:01Z", "balance": 1.5, "backends": [{"ip": "192.168.50.1"}, {"ip": "192.0.2.7", "weight": 3}]},
         {"time": "1970-01-01T00:00:00Z", "backends": []}]}
+    document = family(document)
     found = list(decode_v3(build(tmp_path, document, 3)))
     assert [found[0][key] for key in ("weights", "balance", "previous")] == [[7, 14, 21, 28, 35], 0, []]
     assert "weights" not in found[1]
     assert [found[2][key] for key in ("weights", "balance", "previous")] == [
-        [100] * 7, 1020, [(1769904001, 1500, [("192.168.50.1", 100), ("192.0.2.7", 3)]), (0, 0, [])]]
+        [100] * 7, 1020, [(1769904001, 1500, [tuple(each) for each in family([("192.168.50.1", 100), ("192.0.2.7", 3)])]), (0, 0, [])]]
     for each, model in zip(found, load_tables(document)):
         check_rows(each, model)
 
@@ -311,14 +325,18 @@ def backends_message(table):
     return sum_of_digests(map(backend_entry, table["backends"]))
 
 
+def addresses_of(table):
+    return [ipaddress.ip_address(backend["ip"]).packed for backend in table["backends"]]
+
+
 def rows_message(table):
-    addresses = [ipaddress.IPv4Address(backend["ip"]).packed for backend in table["backends"]]
+    addresses = addresses_of(table)
     rows = [list(dict.fromkeys(table["row"](row))) for row in range(ROWS)]
-    return b"".join(b"".join(addresses[hop] for hop in hops).ljust(16, b"\0") for hops in rows)
+    return b"".join(b"".join(addresses[hop] for hop in hops).ljust(4 * len(addresses[0]), b"\0") for hops in rows)
 
 
 def first_hops_message(table):
-    addresses = [ipaddress.IPv4Address(backend["ip"]).packed for backend in table["backends"]]
+    addresses = addresses_of(table)
     return b"".join(addresses[table["row"](row)[0]] for row in range(ROWS))
 
 
@@ -326,25 +344,28 @@ def digest_of(message):
     return f"{int.from_bytes(siphash24(bytes(16), message), 'little'):016x}"
 
 
-@pytest.mark.parametrize("version, decode", [(2, decode_v2), (3, decode_v3)])
-def test_route_digest_is_that_of_the_page(tmp_path, version, decode):
-    document = {"tables": documents(2)["tables"][:2]}
+VERSIONS = pytest.mark.parametrize("version, decode, family", [(2, decode_v2, dict), (3, decode_v3, dict), (3, decode_v3, with_ipv6)])
+
+
+@VERSIONS
+def test_route_digest_is_that_of_the_page(tmp_path, version, decode, family):
+    document = family({"tables": documents(2)["tables"][:2]})
     tables = list(decode(build(tmp_path, document, version)))
     shown = cli_helpers.run_json("show", tmp_path / "t.bin")
     assert shown["digest"] == digest_of(b"".join(binds_message(table) + rows_message(table) for table in tables))
 
 
-@pytest.mark.parametrize("version, decode", [(2, decode_v2), (3, decode_v3)])
-def test_digest_of_the_first_hops_is_that_of_the_page(tmp_path, version, decode):
-    document = {"tables": documents(2)["tables"][:2]}
+@VERSIONS
+def test_digest_of_the_first_hops_is_that_of_the_page(tmp_path, version, decode, family):
+    document = family({"tables": documents(2)["tables"][:2]})
     expected = digest_of(b"".join(binds_message(table) + first_hops_message(table) for table in decode(build(tmp_path, document, version))))
     for file in ("t.bin", "t.json"):
         assert cli_helpers.run_json("show", tmp_path / file)["first_hops"] == expected
 
 
-@pytest.mark.parametrize("version, decode", [(2, decode_v2), (3, decode_v3)])
-def test_fingerprint_is_that_of_the_page(tmp_path, version, decode):
-    document = {"tables": documents(2)["tables"][:2], "replaces": "0123456789ABCDEF"}
+@VERSIONS
+def test_fingerprint_is_that_of_the_page(tmp_path, version, decode, family):
+    document = family({"tables": documents(2)["tables"][:2], "replaces": "0123456789ABCDEF"})
     data = build(tmp_path, document, version)
     fingerprint = digest_of(b"".join(binds_message(table) + backends_message(table) for table in decode(data)))
     for file, replaces in (("t.bin", "0123456789abcdef" if version == 3 else None), ("t.json", "0123456789abcdef")):

@@ -20,6 +20,8 @@ STATE_NAME = {0: "filling", 1: "active", 2: "draining"}
 def _write_table(table):
     if len(table.backends) > SLOTS or len(table.binds) > SLOTS:
         raise ValueError(f"{table.name}: more than {SLOTS} backends or binds, use version 3")
+    if any(len(backend.address) != 4 for backend in table.backends):
+        raise ValueError(f"{table.name}: IPv6 backends, use version 3")
     index = {backend.address: i for i, backend in enumerate(table.backends)}
     backends = [
         BACKEND.pack(FAMILY[len(b.address)], b.address, STATE[b.state], b.healthy)

@@ -12,7 +12,7 @@ BACKEND = struct.Struct("<BBBx16s")
 BIND = struct.Struct("<BBBx16sHH")
 EXTENSION = struct.Struct("<HHxxxx")
 STATE = struct.Struct("<QIHxx")
-STATE_BACKEND = struct.Struct("<4sH?x")
+STATE_BACKEND = struct.Struct("<H?x")  # behind the address
 FAMILY = {4: 1, 16: 2}  # {bytes of the address: family}
 STATES = {"filling": 0, "active": 1, "draining": 2, "inactive": 3}
 
@@ -36,7 +36,7 @@ def _extension(table):
     out += bytes(-len(out) % 8)
     for state in table.previous:
         out += STATE.pack(state.time, len(state.weights), _thousandths(state.balance))
-        out += b"".join(STATE_BACKEND.pack(address, weight, address in state.unhealthy) for address, weight in state.weights.items())
+        out += b"".join(address + STATE_BACKEND.pack(weight, address in state.unhealthy) for address, weight in state.weights.items())
     return out
 
 

@@ -25,10 +25,10 @@ static bool is_extended(const struct table *table)
 	return extended;
 }
 
-/* The size of a backend of a previous state. */
+/* The size of a backend of a previous state, with its address. */
 static size_t past_backend_size(const struct table *table)
 {
-	return sizeof(struct v3_past_backend) + netaddr_size(&table->backends[0].addr);
+	return netaddr_size(&table->backends[0].addr) + sizeof(struct v3_past_backend);
 }
 
 size_t table_extension_size(const struct table *table)
@@ -43,7 +43,7 @@ size_t table_extension_size(const struct table *table)
 }
 
 /* Returns the byte after the state. */
-static uint8_t *encode_past(const struct table_past *past, size_t backend_size, uint8_t *bytes)
+static uint8_t *encode_past(const struct table_past *past, uint8_t *bytes)
 {
 	struct v3_past *state = (void *)bytes;
 
@@ -51,12 +51,14 @@ static uint8_t *encode_past(const struct table_past *past, size_t backend_size, 
 	state->backend_count = past->backend_count;
 	state->balance = past->balance;
 	bytes += sizeof(*state);
-	for (uint32_t i = 0; i < past->backend_count; i++, bytes += backend_size) {
-		struct v3_past_backend *backend = (void *)bytes;
+	for (uint32_t i = 0; i < past->backend_count; i++) {
+		const struct table_past_backend *backend = &past->backends[i];
+		const struct v3_past_backend wire = {.weight = backend->weight, .unhealthy = !backend->healthy};
 
-		memcpy(backend->address, past->backends[i].addr.bytes, backend_size - sizeof(*backend));
-		backend->weight = past->backends[i].weight;
-		backend->unhealthy = !past->backends[i].healthy;
+		memcpy(bytes, backend->addr.bytes, netaddr_size(&backend->addr));
+		bytes += netaddr_size(&backend->addr);
+		memcpy(bytes, &wire, sizeof(wire));
+		bytes += sizeof(wire);
 	}
 	return bytes;
 }
@@ -76,7 +78,7 @@ void table_extension_encode(const struct table *table, uint8_t *bytes)
 	}
 	bytes += head_size(table);
 	for (uint32_t p = 0; p < table->past_count; p++)
-		bytes = encode_past(&table->past[p], past_backend_size(table), bytes);
+		bytes = encode_past(&table->past[p], bytes);
 }
 
 static bool check_balance(struct binary_reader *reader, const void *at, uint16_t balance)
@@ -142,7 +144,7 @@ static bool check_past(struct binary_reader *reader, const struct v3_past *state
 static size_t parse_past(struct binary_reader *reader, size_t at, const struct table *table, struct table_past *past)
 {
 	const struct v3_past *state = (const void *)(reader->bytes + at);
-	uint8_t family = table->backends[0].addr.family;
+	const struct netaddr *first = &table->backends[0].addr;
 	size_t backend_size = past_backend_size(table);
 	bool ok = true;
 
@@ -160,9 +162,9 @@ static size_t parse_past(struct binary_reader *reader, size_t at, const struct t
 	past->balance = state->balance;
 	past->backend_count = state->backend_count;
 	for (uint32_t i = 0; i < past->backend_count; i++, at += backend_size) {
-		const struct v3_past_backend *backend = (const void *)(reader->bytes + at);
+		const struct v3_past_backend *backend = (const void *)(reader->bytes + at + netaddr_size(first));
 
-		past->backends[i].addr = netaddr_from_bytes(family, backend->address);
+		past->backends[i].addr = netaddr_from_bytes(first->family, reader->bytes + at);
 		past->backends[i].weight = backend->weight;
 		past->backends[i].healthy = !backend->unhealthy;
 		ok &= check_weight(reader, &backend->weight, backend->weight);

@@ -130,12 +130,11 @@ struct v3_past {
 	uint8_t zero[2];
 } PACKED;
 
-/* The address follows: 4 or 16 bytes, by the family of the table's backends. */
+/* Follows the address, which has 4 or 16 bytes, by the family of the table's backends. */
 struct v3_past_backend {
 	uint16_t weight;
 	uint8_t unhealthy; /* 0 or 1 */
 	uint8_t zero;
-	uint8_t address[];
 } PACKED;
 
 _Static_assert(sizeof(struct v3_header) == 40, "v3 header");

@@ -184,11 +184,13 @@ static void test_a_file_has_shared_rows_once(void **state)
 	assert_memory_equal(again.bytes, all.bytes, all.size);
 	table_set_free(&back);
 	free(again.bytes);
-	again = encode(&set, TABLE_FILE_V2);
-	back = decode(&again);
-	assert_ptr_equal(back.tables[0].rows, back.tables[2].rows);
-	table_set_free(&back);
-	free(again.bytes);
+	if (backend_family == NETADDR_V4) { /* others do not fit version 2 */
+		again = encode(&set, TABLE_FILE_V2);
+		back = decode(&again);
+		assert_ptr_equal(back.tables[0].rows, back.tables[2].rows);
+		table_set_free(&back);
+		free(again.bytes);
+	}
 	free(all.bytes);
 	free(one.bytes);
 	table_set_free(&set);
@@ -396,6 +398,8 @@ int main(void)
 		cmocka_unit_test(test_1024_tables_and_one_wrong),
 		cmocka_unit_test(test_more_tables_than_a_version_holds),
 	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	backend_family = NETADDR_V6;
+	return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }
