@@ -70,6 +70,11 @@ bool netaddr_is_mapped(const struct netaddr *addr)
 	return addr->family == NETADDR_V6 && memcmp(addr->bytes, prefix, sizeof(prefix)) == 0;
 }
 
+bool netaddr_is_host(const struct netaddr *addr)
+{
+	return netaddr_is_unicast(addr) && !netaddr_is_link_local(addr) && !netaddr_is_mapped(addr);
+}
+
 int netaddr_compare(const struct netaddr *a, const struct netaddr *b)
 {
 	if (a->family != b->family)

@@ -44,6 +44,9 @@ bool netaddr_is_unicast(const struct netaddr *addr);
 bool netaddr_is_link_local(const struct netaddr *addr);
 bool netaddr_is_mapped(const struct netaddr *addr);
 
+/* Returns whether a host can have the address, and routers forward packets to it. */
+bool netaddr_is_host(const struct netaddr *addr);
+
 /* Orders by family, then bytes: <0, 0, >0. */
 int netaddr_compare(const struct netaddr *a, const struct netaddr *b);
 

@@ -8,27 +8,32 @@
 #include "gue/encapsulate.h"
 #include "table/table_overlap.h"
 
-static bool is_not_a_host(const struct netaddr *addr)
-{
-	return addr->family != NETADDR_NONE && !netaddr_is_unicast(addr);
-}
-
-/* Adds a warning that names the first backend with a wrong address, and counts the others. */
-static void lint_addresses(const struct table *table, uint32_t t, bool (*is_wrong)(const struct netaddr *addr),
-	const char *problem, struct faults *faults)
+/* Adds a fault that names the first backend with an address that no proxy can have, and counts the others. It is only a
+ * warning for IPv4, because such tables are in use. */
+static void lint_addresses(const struct table *table, uint32_t t, struct faults *faults)
 {
 	char where[48], text[NETADDR_TEXT_MAX], others[48] = "";
-	uint32_t count = 0, first = 0;
+	const struct netaddr *first = NULL;
+	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < table->backend_count; i++)
-		if (is_wrong(&table->backends[i].addr) && count++ == 0)
-			first = i;
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		const struct netaddr *addr = &table->backends[i].addr;
+
+		if (addr->family == NETADDR_NONE || netaddr_is_host(addr) || count++)
+			continue;
+		first = addr;
+		snprintf(where, sizeof(where), "tables[%u].backends[%u].ip", t, i);
+	}
 	if (count == 0)
 		return;
-	snprintf(where, sizeof(where), "tables[%u].backends[%u].ip", t, first);
 	if (count > 1)
 		snprintf(others, sizeof(others), " (and %u more in this table)", count - 1);
-	faults_warn(faults, where, "'%s' is %s%s", netaddr_format(&table->backends[first].addr, text), problem, others);
+	(first->family == NETADDR_V6 ? faults_error : faults_warn)(faults, where,
+		"'%s' is %snot an address that a proxy can have: packets to it are lost%s", netaddr_format(first, text),
+		netaddr_is_link_local(first) ? "a link-local address, "
+		: netaddr_is_mapped(first)   ? "an IPv4 address in IPv6 text, "
+					     : "",
+		others);
 }
 
 static void lint_backends(const struct table *table, uint32_t t, struct faults *faults)
@@ -39,7 +44,7 @@ static void lint_backends(const struct table *table, uint32_t t, struct faults *
 	if (table->backend_count && !table_good_backends(table))
 		faults_warn(faults, where,
 			"no backend is good (active or filling, and healthy): new connections go to backends that should not get them");
-	lint_addresses(table, t, is_not_a_host, "not an address that a proxy can have: packets to it are lost", faults);
+	lint_addresses(table, t, faults);
 }
 
 /* The keys of the examples in config/ and docs/, and of those of GLB. */
@@ -135,44 +140,55 @@ static void lint_overlaps(const struct table_set *set, struct faults *faults)
 	free(overlaps);
 }
 
-/* Adds an error for an address of another family than the first backend of its table. */
-static void lint_family(const struct table *table, const struct netaddr *addr, const char *where, struct faults *faults)
+/* Returns whether the families differ. No family: an error says what is wrong with the address. */
+static bool is_other_family(const struct netaddr *first, const struct netaddr *addr)
 {
-	static const char *const names[] = {[NETADDR_V4] = "IPv4", [NETADDR_V6] = "IPv6"};
-	const struct netaddr *first = &table->backends[0].addr;
-	char text[NETADDR_TEXT_MAX], first_text[NETADDR_TEXT_MAX];
+	return first->family != NETADDR_NONE && addr->family != NETADDR_NONE && addr->family != first->family;
+}
 
-	/* No family: an error says what is wrong with the address. */
-	if (addr->family == NETADDR_NONE || first->family == NETADDR_NONE || addr->family == first->family)
+static void lint_families(const struct table *table, uint32_t t, struct faults *faults)
+{
+	const struct netaddr *first = &table->backends[0].addr, *other = NULL;
+	char where[80], text[NETADDR_TEXT_MAX], first_text[NETADDR_TEXT_MAX], others[48] = "";
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		if (is_other_family(first, &table->backends[i].addr) && count++ == 0) {
+			other = &table->backends[i].addr;
+			snprintf(where, sizeof(where), "tables[%u].backends[%u].ip", t, i);
+		}
+	for (uint32_t p = 0; p < table->past_count; p++)
+		for (uint32_t i = 0; i < table->past[p].backend_count; i++)
+			if (is_other_family(first, &table->past[p].backends[i].addr) && count++ == 0) {
+				other = &table->past[p].backends[i].addr;
+				snprintf(where, sizeof(where), "tables[%u].previous[%u].backends[%u].ip", t, p, i);
+			}
+	if (count == 0)
 		return;
+	if (count > 1)
+		snprintf(others, sizeof(others), " (and %u more in this table)", count - 1);
 	faults_error(faults, where,
-		"'%s' is an %s address, but backends[0] is %s: give all proxies of a table, and those of its previous states, addresses of one family, or make a second table",
-		netaddr_format(addr, text), names[addr->family], netaddr_format(first, first_text));
+		"'%s' is an %s address, but backends[0] has %s: all proxies of a table, and of its previous states, need addresses of one family; make a second table for the others%s",
+		netaddr_format(other, text), other->family == NETADDR_V4 ? "IPv4" : "IPv6",
+		netaddr_format(first, first_text), others);
 }
 
 void table_lint_families(const struct table_set *set, struct faults *faults)
 {
-	char where[80];
+	char where[48];
 
 	for (uint32_t t = 0; t < set->count; t++) {
 		const struct table *table = &set->tables[t];
 
-		if (table->backend_count && table->backends[0].addr.family == NETADDR_V6 &&
-			table->hops > ENCAPSULATE_MAX_IPV6) {
-			snprintf(where, sizeof(where), "tables[%u].hops", t);
-			faults_error(faults, where,
-				"is %u, but a packet to proxies with IPv6 addresses has room for %u hops: set it to %u or less",
-				table->hops, ENCAPSULATE_MAX_IPV6, ENCAPSULATE_MAX_IPV6);
-		}
-		for (uint32_t i = 0; i < table->backend_count; i++) {
-			snprintf(where, sizeof(where), "tables[%u].backends[%u].ip", t, i);
-			lint_family(table, &table->backends[i].addr, where, faults);
-		}
-		for (uint32_t p = 0; table->backend_count && p < table->past_count; p++)
-			for (uint32_t i = 0; i < table->past[p].backend_count; i++) {
-				snprintf(where, sizeof(where), "tables[%u].previous[%u].backends[%u].ip", t, p, i);
-				lint_family(table, &table->past[p].backends[i].addr, where, faults);
-			}
+		if (!table->backend_count)
+			continue;
+		lint_families(table, t, faults);
+		if (table->backends[0].addr.family != NETADDR_V6 || table->hops <= ENCAPSULATE_MAX_IPV6)
+			continue;
+		snprintf(where, sizeof(where), "tables[%u].hops", t);
+		faults_error(faults, where,
+			"is %u, but a packet to proxies with IPv6 addresses has room for %u hops: set it to %u or less",
+			table->hops, ENCAPSULATE_MAX_IPV6, ENCAPSULATE_MAX_IPV6);
 	}
 }
 

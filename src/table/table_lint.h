@@ -13,8 +13,8 @@
 #define TABLE_LINT_MAX 10
 
 /*
- * Adds an error for each backend of another family than the first of its table, because the hops of a packet have one
- * family; and for each table with more IPv6 hops than fit into the outer headers. All readers of tables call it.
+ * Adds an error for each table with backends of two families, because the hops of a packet have one family; and for
+ * each table with more IPv6 hops than fit into the outer headers. All readers of tables call it.
  */
 void table_lint_families(const struct table_set *set, struct faults *faults);
 

@@ -57,13 +57,15 @@ static void test_what_others_can_reach(void **state)
 	} cases[] = {{"0.0.0.0", false}, {"0.255.255.255", false}, {"1.0.0.0", true}, {"10.0.0.1", true},
 		{"126.255.255.255", true}, {"127.0.0.1", false}, {"128.0.0.1", true}, {"223.255.255.255", true},
 		{"224.0.0.1", false}, {"240.0.0.1", false}, {"255.255.255.255", false}, {"::", false}, {"::1", false},
-		{"::2", true}, {"fe80::1", true}, {"fdb4::1", true}, {"ff02::1", false}};
+		{"::2", true}, {"fe80::1", true}, {"fdb4::1", true}, {"ff02::1", false}, {"::ffff:10.0.0.1", true}};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct netaddr addr = addr_of(cases[i].text);
 
 		assert_int_equal(netaddr_is_unicast(&addr), cases[i].unicast);
+		assert_int_equal(netaddr_is_host(&addr), cases[i].unicast && strncmp(cases[i].text, "fe80", 4) != 0 &&
+								 strncmp(cases[i].text, "::ffff", 6) != 0);
 	}
 }
 

@@ -143,14 +143,17 @@ static void test_round_trip_of_tables_that_only_version_3_can_hold(void **state)
 	} shapes[] = {{257, 1, 2}, {10, 257, 2}, {10, 1, 3}, {10, 1, 4}, {4096, 4096, 4}, {3, 0, 4}};
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(shapes); i++) {
+	for (size_t i = 0; i < 2 * COUNT(shapes); i++) {
 		struct table_set set = random_set(1);
 
-		random_table(&set.tables[0], shapes[i].backends, shapes[i].binds, shapes[i].hops, NETADDR_NONE, ALL_GOOD);
+		backend_family = i % 2 ? NETADDR_V6 : NETADDR_V4;
+		random_table(&set.tables[0], shapes[i / 2].backends, shapes[i / 2].binds, shapes[i / 2].hops,
+			NETADDR_NONE, ALL_GOOD);
 		fill_rows(&set.tables[0]);
 		check_round_trip(&set, 3);
 		table_set_free(&set);
 	}
+	backend_family = NETADDR_V4;
 }
 
 static void test_version_2_holds_tables_up_to_its_limits(void **state)
@@ -407,10 +410,8 @@ static const struct corruption v2_cases[] = {
 	{20, 4, 257, "f: byte 20 (bind_slots): 257; expected 256"},
 	{24, 4, 0, "f: byte 24 (tables[0].backend_count): 0; expected 1 to 256"},
 	{24, 4, 257, "f: byte 24 (tables[0].backend_count): 257; expected 1 to 256"},
-	{28, 4, 0, "f: byte 28 (tables[0].backends[0].family): 0; expected 1 (IPv4) or 2 (IPv6)"},
-	{52, 4, 3, "f: byte 52 (tables[0].backends[1].family): 3; expected 1 (IPv4) or 2 (IPv6)"},
-	{52, 4, 2,
-		"f: tables[0].backends[1].ip: 'a00:2::' is an IPv6 address, but hops in GUE are IPv4: give this proxy an IPv4 address"},
+	{28, 4, 0, "f: byte 28 (tables[0].backends[0].family): 0; expected 1 (IPv4)"},
+	{52, 4, 2, "f: byte 52 (tables[0].backends[1].family): 2; expected 1 (IPv4)"},
 	{48, 2, 3, "f: byte 48 (tables[0].backends[0].state): 3; expected 0 (filling), 1 (active) or 2 (draining)"},
 	{50, 2, 2, "f: byte 50 (tables[0].backends[0].health): 2; expected 1 (up) or 0 (down)"},
 	{6172, 4, 257, "f: byte 6172 (tables[0].bind_count): 257; expected at most 256"},
@@ -465,7 +466,7 @@ static const struct corruption v3_cases[] = {
 	{104, 1, 9, "f: byte 104 (tables[0].backends[0].address): 9; expected 0"},
 	{115, 1, 9, "f: byte 115 (tables[0].backends[0].address): 9; expected 0"},
 	{116, 1, 2,
-		"f: tables[0].backends[1].ip: 'a00:2::' is an IPv6 address, but hops in GUE are IPv4: give this proxy an IPv4 address"},
+		"f: tables[0].backends[1].ip: 'a00:2::' is an IPv6 address, but backends[0] has 10.0.0.1: all proxies of a table, and of its previous states, need addresses of one family; make a second table for the others"},
 	{135, 1, 1, "f: byte 135 (tables[0].backends[1].address): 1; expected 0"},
 	{156, 1, 1, "f: byte 156 (tables[0].padding): 1; expected 0"},
 	{160, 1, 3, "f: byte 160 (tables[0].binds[0].family): 3; expected 1 (IPv4) or 2 (IPv6)"},
@@ -520,6 +521,28 @@ static void test_the_digest_reveals_damage(void **state)
 		"f: byte 16 (digest): the file is damaged, because its bytes have another digest; build or copy it again");
 	faults_clear(&faults);
 	free(image.bytes);
+	table_set_free(&set);
+}
+
+/* GLB's directors do not know IPv6 backends. */
+static void test_version_2_has_no_ipv6_backends(void **state)
+{
+	struct table_set set = random_set(2);
+	struct faults faults = {.file = "f"};
+	uint8_t *bytes;
+	size_t size;
+
+	(void)state;
+	random_table(&set.tables[0], 3, 1, 2, NETADDR_V4, ALL_GOOD);
+	backend_family = NETADDR_V6;
+	random_table(&set.tables[1], 3, 1, 2, NETADDR_V4, ALL_GOOD);
+	backend_family = NETADDR_V4;
+	assert_int_equal(table_build(&set, 1), 0);
+	assert_int_equal(table_file_encode(&set, TABLE_FILE_V2, &bytes, &size, &faults), -EINVAL);
+	assert_int_equal(faults.count, 1);
+	assert_string_equal(faults_first_error(&faults),
+		"f: tables[1]: 'web' has proxies with IPv6 addresses, which GLB's directors cannot reach: version 2 of the binary format has no room for them");
+	faults_clear(&faults);
 	table_set_free(&set);
 }
 
@@ -617,6 +640,7 @@ int main(void)
 		cmocka_unit_test(test_every_field_of_version_2),
 		cmocka_unit_test(test_every_field_of_version_3),
 		cmocka_unit_test(test_the_digest_reveals_damage),
+		cmocka_unit_test(test_version_2_has_no_ipv6_backends),
 		cmocka_unit_test(test_version_2_ignores_unused_bytes),
 		cmocka_unit_test(test_version_2_masks_host_bits),
 		cmocka_unit_test(test_rows_of_one_hop_between_others_stay_version_2),

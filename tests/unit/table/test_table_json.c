@@ -295,15 +295,15 @@ static void test_long_values_are_cut_and_control_characters_escaped(void **state
 	assert_refused(BACKEND("'ip': "
 			       "'0123456789012345678901234567890123456789012345678901234567890123456789',"
 			       " 'state': 'active'"),
-		"t.json: tables[0].backends[0].ip: '0123456789012345678901234567890123456789012345678901234567890123...' is not an IPv4 address");
+		"t.json: tables[0].backends[0].ip: '0123456789012345678901234567890123456789012345678901234567890123...' is not an IPv4 or IPv6 address");
 	/* A value is not cut within a character. */
 	assert_refused(BACKEND("'ip': "
 			       "'012345678901234567890123456789012345678901234567890123456789012\xc3\xa4',"
 			       " 'state': 'active'"),
-		"t.json: tables[0].backends[0].ip: '012345678901234567890123456789012345678901234567890123456789012...' is not an IPv4 address");
+		"t.json: tables[0].backends[0].ip: '012345678901234567890123456789012345678901234567890123456789012...' is not an IPv4 or IPv6 address");
 	/* Control characters for terminals are escaped. */
 	assert_refused(BACKEND("'ip': '\\u001b[2J\\u007f\\u009b\\u00e4', 'state': 'active'"),
-		"t.json: tables[0].backends[0].ip: '\\x1b[2J\\x7f\xc2\\x9b\xc3\xa4' is not an IPv4 address");
+		"t.json: tables[0].backends[0].ip: '\\x1b[2J\\x7f\xc2\\x9b\xc3\xa4' is not an IPv4 or IPv6 address");
 	/* The same is true for keys. */
 	assert_refused("{'tables': [], 'a\\tb': 1}",
 		"t.json: a\\x09b: unknown key; known here: tables, healthchecks, replaces (keys that begin with \"x-\" or \"_\" are comments)");
