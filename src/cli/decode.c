@@ -45,13 +45,6 @@ static const char *const checksum_names[] = {
 	[DECODE_CHECKSUM_WRONG] = "wrong",
 };
 
-static const char *format_ipv4(uint32_t address, char buf[NETADDR_TEXT_MAX])
-{
-	struct netaddr addr = netaddr_from_bytes(NETADDR_V4, &address);
-
-	return netaddr_format(&addr, buf);
-}
-
 /* Parses the inner packet with the director's parser, which expects an Ethernet frame. */
 static void parse_inner(struct decode *decode, const struct decode_packet *packet, struct inner *inner)
 {
@@ -74,7 +67,7 @@ static json_t *describe_hops(const struct decode_packet *packet)
 	char text[NETADDR_TEXT_MAX];
 
 	for (uint8_t i = 0; i < packet->hop_count; i++)
-		json_array_append_new(hops, json_string(format_ipv4(packet->hops[i], text)));
+		json_array_append_new(hops, json_string(netaddr_format(&packet->hops[i], text)));
 	return hops;
 }
 
@@ -89,27 +82,29 @@ static json_t *describe(const struct decode *decode, const struct decode_packet 
 	else
 		about = json_pack("{s:s, s:i}", "what", verdict_name(inner->verdict), "size", (int)packet->inner_size);
 	return json_pack("{s:I, s:s, s:s, s:i, s:i, s:s, s:i, s:o, s:i, s:o}", "number", (json_int_t)decode->number,
-		"source", format_ipv4(packet->source, from), "destination", format_ipv4(packet->destination, to), "ttl",
-		packet->ttl, "udp_source_port", packet->source_port, "udp_checksum",
-		checksum_names[packet->udp_checksum], "next_hop", packet->next_hop, "hops", describe_hops(packet),
-		"inner_protocol", packet->inner_protocol, "inner", about);
+		"source", netaddr_format(&packet->source, from), "destination",
+		netaddr_format(&packet->destination, to), "ttl", packet->ttl, "udp_source_port", packet->source_port,
+		"udp_checksum", checksum_names[packet->udp_checksum], "next_hop", packet->next_hop, "hops",
+		describe_hops(packet), "inner_protocol", packet->inner_protocol, "inner", about);
 }
 
 static void print(const struct decode *decode, const struct decode_packet *packet, const struct inner *inner)
 {
 	char from[NETADDR_TEXT_MAX], to[NETADDR_TEXT_MAX], next[16] = "", checksum[24] = "",
-							   hops[UINT8_MAX * NETADDR_TEXT_MAX];
+							   hops[GUE_MAX_LATER_HOPS * NETADDR_TEXT_MAX];
 	size_t length = 0;
 
 	hops[0] = '\0';
 	for (uint8_t i = 0; i < packet->hop_count; i++)
-		length += (size_t)snprintf(hops + length, sizeof(hops) - length, " %s", format_ipv4(packet->hops[i], to));
+		length += (size_t)snprintf(
+			hops + length, sizeof(hops) - length, " %s", netaddr_format(&packet->hops[i], to));
 	if (packet->hop_count)
 		snprintf(next, sizeof(next), "  next %u of", packet->next_hop);
 	if (packet->udp_checksum != DECODE_CHECKSUM_NONE)
 		snprintf(checksum, sizeof(checksum), "  checksum %s", checksum_names[packet->udp_checksum]);
-	command_print(6, "%" PRIu64 "  %s > %s  ttl %u  udp %u%s%s%s", decode->number, format_ipv4(packet->source, from),
-		format_ipv4(packet->destination, to), packet->ttl, packet->source_port, checksum, next, hops);
+	command_print(6, "%" PRIu64 "  %s > %s  ttl %u  udp %u%s%s%s", decode->number,
+		netaddr_format(&packet->source, from), netaddr_format(&packet->destination, to), packet->ttl,
+		packet->source_port, checksum, next, hops);
 	if (inner->verdict == VERDICT_FORWARDED)
 		command_print(6, "    %s %s > %s, %" PRIu32 " byte%s", inner->flow.what, inner->flow.source,
 			inner->flow.destination, packet->inner_size, text_plural(packet->inner_size));

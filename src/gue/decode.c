@@ -7,16 +7,6 @@
 #include "common/net.h"
 #include "common/span.h"
 
-/* Moves *at from the Ethernet header to the IPv4 header, over up to two tags. */
-static enum decode_status skip_ethernet(struct span *at)
-{
-	uint16_t type;
-
-	if (!net_skip_ethernet(at, &type))
-		return DECODE_TRUNCATED;
-	return type == NET_TYPE_IPV4 ? DECODE_OK : DECODE_NOT_GUE;
-}
-
 /* Moves *at to the UDP header, and ends it where the IPv4 packet ends. */
 static enum decode_status parse_ipv4(struct span *at, struct decode_packet *packet)
 {
@@ -34,10 +24,42 @@ static enum decode_status parse_ipv4(struct span *at, struct decode_packet *pack
 	if (ip[9] != IPPROTO_UDP || load_be16(ip + 6) & NET_IS_FRAGMENT)
 		return DECODE_NOT_GUE;
 	packet->ttl = ip[8];
-	memcpy(&packet->source, ip + 12, 4);
-	memcpy(&packet->destination, ip + 16, 4);
+	packet->source = netaddr_from_bytes(NETADDR_V4, ip + 12);
+	packet->destination = netaddr_from_bytes(NETADDR_V4, ip + 16);
 	span_take(at, header);
 	return DECODE_OK;
+}
+
+/* The same for IPv6. Extension headers are not UDP. */
+static enum decode_status parse_ipv6(struct span *at, struct decode_packet *packet)
+{
+	const uint8_t *ip = span_peek(at, NET_IPV6_SIZE);
+
+	if (!ip)
+		return DECODE_TRUNCATED;
+	if (ip[0] >> 4 != 6)
+		return DECODE_NOT_GUE;
+	if (!span_cut(at, NET_IPV6_SIZE + load_be16(ip + 4)))
+		return DECODE_TRUNCATED;
+	if (ip[6] != IPPROTO_UDP)
+		return DECODE_NOT_GUE;
+	packet->ttl = ip[7];
+	packet->source = netaddr_from_bytes(NETADDR_V6, ip + 8);
+	packet->destination = netaddr_from_bytes(NETADDR_V6, ip + 24);
+	span_take(at, NET_IPV6_SIZE);
+	return DECODE_OK;
+}
+
+/* Moves *at from the Ethernet header, over up to two tags, to the UDP header. */
+static enum decode_status parse_outer(struct span *at, struct decode_packet *packet)
+{
+	uint16_t type;
+
+	if (!net_skip_ethernet(at, &type))
+		return DECODE_TRUNCATED;
+	if (type == NET_TYPE_IPV4)
+		return parse_ipv4(at, packet);
+	return type == NET_TYPE_IPV6 ? parse_ipv6(at, packet) : DECODE_NOT_GUE;
 }
 
 /* udp: the whole datagram, of `length` bytes. */
@@ -47,8 +69,8 @@ static enum decode_checksum check_udp(const uint8_t *udp, uint16_t length, const
 
 	if (load_be16(udp + 6) == 0)
 		return DECODE_CHECKSUM_NONE;
-	sum = net_checksum_add(sum, &packet->source, 4);
-	sum = net_checksum_add(sum, &packet->destination, 4);
+	sum = net_checksum_add(sum, packet->source.bytes, sizeof(packet->source.bytes));
+	sum = net_checksum_add(sum, packet->destination.bytes, sizeof(packet->destination.bytes));
 	sum = net_checksum_add(sum, udp, length);
 	return net_checksum_finish(sum) == 0 ? DECODE_CHECKSUM_RIGHT : DECODE_CHECKSUM_WRONG;
 }
@@ -75,7 +97,8 @@ static enum decode_status parse_udp(struct span *at, uint16_t port, struct decod
 static enum decode_status parse_gue(struct span *at, struct decode_packet *packet)
 {
 	const uint8_t *gue = at->at;
-	uint32_t words = gue[0] & GUE_HLEN_MASK;
+	uint32_t words = gue[0] & GUE_HLEN_MASK, hop_size = netaddr_size(&packet->destination);
+	enum netaddr_family family = packet->destination.family;
 
 	if (gue[0] & GUE_VERSION_MASK)
 		return DECODE_BAD_VERSION;
@@ -87,16 +110,17 @@ static enum decode_status parse_gue(struct span *at, struct decode_packet *packe
 		return DECODE_BAD_PROTOCOL;
 	if (!span_take(at, 4 + 4 * words))
 		return DECODE_BAD_LENGTH;
-	if (load_be16(gue + 4) != GUE_PRIVATE_TYPE)
+	if (load_be16(gue + 4) != (family == NETADDR_V4 ? GUE_PRIVATE_TYPE : GUE_PRIVATE_TYPE_IPV6))
 		return DECODE_BAD_TYPE;
-	if (words != 1u + gue[7])
+	if (words != 1u + hop_size / 4 * gue[7])
 		return DECODE_BAD_LENGTH;
 	if (gue[6] > gue[7])
 		return DECODE_BAD_INDEX;
 	packet->inner_protocol = gue[1];
 	packet->next_hop = gue[6];
 	packet->hop_count = gue[7];
-	memcpy(packet->hops, gue + GUE_BASE_SIZE, 4u * gue[7]);
+	for (unsigned i = 0; i < gue[7]; i++)
+		packet->hops[i] = netaddr_from_bytes(family, gue + GUE_BASE_SIZE + i * hop_size);
 	packet->inner = at->at;
 	packet->inner_size = (uint32_t)span_size(at);
 	return DECODE_OK;
@@ -105,10 +129,8 @@ static enum decode_status parse_gue(struct span *at, struct decode_packet *packe
 enum decode_status decode_frame(const uint8_t *frame, size_t size, uint16_t port, struct decode_packet *packet)
 {
 	struct span at = span_of(frame, size);
-	enum decode_status status = skip_ethernet(&at);
+	enum decode_status status = parse_outer(&at, packet);
 
-	if (status == DECODE_OK)
-		status = parse_ipv4(&at, packet);
 	if (status == DECODE_OK)
 		status = parse_udp(&at, port, packet);
 	if (status == DECODE_OK)

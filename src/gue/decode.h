@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/netaddr.h"
 #include "gue/gue_wire.h"
 
 /* Enum member, name, meaning. docs/reference/gue.md has the same texts. */
@@ -33,14 +34,14 @@ enum decode_checksum {
 };
 
 struct decode_packet {
-	uint32_t source, destination; /* outer IPv4, network order */
-	uint8_t ttl;
+	struct netaddr source, destination; /* of the outer header */
+	uint8_t ttl; /* or the hop limit */
 	uint16_t source_port; /* host order */
 	enum decode_checksum udp_checksum;
 	uint8_t inner_protocol;
 	uint8_t next_hop; /* index in hops, or hop_count if no hop is left */
 	uint8_t hop_count;
-	uint32_t hops[GUE_MAX_LATER_HOPS]; /* network order */
+	struct netaddr hops[GUE_MAX_LATER_HOPS];
 	const uint8_t *inner; /* points into the frame */
 	uint32_t inner_size;
 };

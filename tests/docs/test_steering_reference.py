@@ -6,7 +6,7 @@ import json
 import re
 
 from model.config import FIELDS
-from model.encap import OUTER_HEADERS, too_big_reply
+from model.encap import overhead, too_big_reply
 from model.flow import EXTENSION_HEADERS, ICMP_ECHO_REQUEST, ICMP_ERRORS, MAX_EXTENSION_HEADERS
 from model.siphash import siphash24
 from model.table import KNOTS, load_tables, weighted_key
@@ -104,4 +104,6 @@ def test_sizes_of_too_big_replies_are_those_of_the_model():
         assert numbers(rows["quote"][cells]) == (len(reply) - header - 8,)
         assert numbers(rows["ICMP type, code"][cells])[:2] == tuple(reply[header : header + 2])
         assert numbers(rows["MTU"][cells])[-1] == int.from_bytes(reply[header + 4 : header + 8], "big")
-    assert f"outer headers of {OUTER_HEADERS} bytes" in section(STEERING, "Sending").replace("\n", " ")
+    text = section(STEERING, "Sending").replace("\n", " ")
+    assert f"outer headers of {overhead([bytes(4)])} bytes" in text
+    assert f"IPv6 addresses of {overhead([bytes(16)])} bytes" in text

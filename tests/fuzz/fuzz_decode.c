@@ -23,7 +23,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (packet.inner < data || packet.inner + packet.inner_size > data + size)
 		abort();
-	if (packet.hop_count && memmem(data, size, packet.hops, 4u * packet.hop_count) == NULL)
-		abort();
+	for (unsigned i = 0; i < packet.hop_count; i++)
+		if (packet.hops[i].family != packet.source.family ||
+			!memmem(data, size, packet.hops[i].bytes, netaddr_size(&packet.hops[i])))
+			abort();
 	return 0;
 }

@@ -21,7 +21,8 @@ def uses_ports(fields):
 @dataclass(frozen=True)
 class Config:
     outbound_gateway_mac: bytes  # None for "auto"
-    outbound_src_ip: bytes
+    outbound_src_ip: bytes = None
+    outbound_src_ip6: bytes = None
     hash_fields: tuple = ("src_addr",)
     alt_hash_fields: tuple = ()
     forward_icmp_ping_responses: bool = True
@@ -41,7 +42,9 @@ class Config:
         values = {key: value for key, value in conf.items() if key not in PLUMBING}
         mac = values["outbound_gateway_mac"]
         values["outbound_gateway_mac"] = None if mac == "auto" else mac_bytes(mac)
-        values["outbound_src_ip"] = ipaddress.IPv4Address(values["outbound_src_ip"]).packed
+        for key in ("outbound_src_ip", "outbound_src_ip6"):
+            if key in values:
+                values[key] = ipaddress.ip_address(values[key]).packed
         for key in ("hash_fields", "alt_hash_fields"):
             if key in values:
                 values[key] = _chosen(values[key])
@@ -52,6 +55,10 @@ class Config:
         if values.get("outbound_vlan") == "untagged":
             values["outbound_vlan"] = 0
         return cls(**values)
+
+    def source(self, size):
+        """The director's address of `size` bytes."""
+        return {4: self.outbound_src_ip, 16: self.outbound_src_ip6}[size]
 
 
 def mac_bytes(text):

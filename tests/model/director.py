@@ -54,11 +54,6 @@ class Director:
         }
         if self.gateway_mac is None and self.next_hops is None:
             raise ValueError('outbound_gateway_mac is "auto": pass gateway_mac or next_hops')
-        for table in self.tables:
-            for backend in table.backends:
-                if len(backend.address) != 4:
-                    address = ipaddress.ip_address(backend.address)
-                    raise ValueError(f"table {table.name}: backend {address} is not IPv4")
 
     def process(self, frame):
         explain = dict(NOT_STEERED)
@@ -76,7 +71,7 @@ class Director:
                 alt_row=route.alt_row,
                 hash=f"{route.hash:016x}",
                 hint=packet.flow.hint,
-                hops=[str(ipaddress.IPv4Address(hop)) for hop in route.hops],
+                hops=[str(ipaddress.ip_address(hop)) for hop in route.hops],
             )
             decision, out = self._send(packet, route)
         except verdict.Stop as stop:
@@ -110,10 +105,10 @@ class Director:
             route.hops,
             route.hash,
             packet.flow.hint,
-            self.config.outbound_src_ip,
+            self.config.source(len(route.hops[0])),
             self.config.outbound_udp_checksum,
         )
-        return "forwarded", ethernet(mac, self.port_mac, 4, outer)
+        return "forwarded", ethernet(mac, self.port_mac, outer[0] >> 4, outer)
 
     def _next_hop(self, packet, route):
         if self.next_hops is None:

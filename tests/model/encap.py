@@ -8,7 +8,9 @@ import struct
 from .checksum import checksum, outer_checksum
 
 GUE_PORT = 19523
-OUTER_HEADERS = 20 + 8 + 4 + 4  # IPv4, UDP, GUE, private word; hops come on top
+IP_HEADER = {4: 20, 16: 40}  # of the outer packet, by the size of a hop
+UDP_AND_GUE = 8 + 4 + 4  # UDP, GUE, private word; hops come on top
+FIELDS_OF_OUTER = {4: (1, 0), 16: (4, 1)}  # words of a hop, type of the private data
 IP_DONT_FRAGMENT = 0x4000
 PROTOCOL_ICMP, PROTOCOL_UDP, PROTOCOL_ICMPV6 = 1, 17, 58
 GUE_PROTOCOL = {4: 4, 6: 41}  # protocol number of the inner packet, by family
@@ -38,13 +40,14 @@ def ipv4(protocol, src, dst, payload):
     return header(checksum(header(0))) + payload
 
 
-def ipv6(next_header, src, dst, payload):
-    return struct.pack(">IHBB16s16s", 6 << 28, len(payload), next_header, 64, src, dst) + payload
+def ipv6(next_header, src, dst, payload, flow_label=0):
+    return struct.pack(">IHBB16s16s", 6 << 28 | flow_label, len(payload), next_header, 64, src, dst) + payload
 
 
 def overhead(hops):
-    """Bytes from the outer IPv4 header to the inner packet."""
-    return OUTER_HEADERS + 4 * (len(hops) - 1)
+    """Bytes from the outer IP header to the inner packet."""
+    size = len(hops[0])
+    return IP_HEADER[size] + UDP_AND_GUE + size * (len(hops) - 1)
 
 
 def source_port(hash_, hint):
@@ -52,16 +55,18 @@ def source_port(hash_, hint):
 
 
 def encapsulate(family, inner, hops, hash_, hint, src, udp_checksum=False):
-    """The outer IPv4 packet that carries `inner` to the first hop."""
-    second_chances = hops[1:]
-    gue = struct.pack(">BBH", 1 + len(second_chances), GUE_PROTOCOL[family], 0)
-    private_data = struct.pack(">HBB", 0, 0, len(second_chances)) + b"".join(second_chances)
-    gue += private_data
+    """The outer packet that carries `inner` to the first hop. `src` and all hops have the size of one family."""
+    second_chances, port = hops[1:], source_port(hash_, hint)
+    words, private_type = FIELDS_OF_OUTER[len(src)]
+    gue = struct.pack(">BBH", 1 + words * len(second_chances), GUE_PROTOCOL[family], 0)
+    gue += struct.pack(">HBB", private_type, 0, len(second_chances)) + b"".join(second_chances)
 
     def udp(sum_):
-        return struct.pack(">HHHH", source_port(hash_, hint), GUE_PORT, 8 + len(gue) + len(inner), sum_)
+        return struct.pack(">HHHH", port, GUE_PORT, 8 + len(gue) + len(inner), sum_)
 
     sum_ = outer_checksum(family, inner, src, hops[0], udp(0) + gue) if udp_checksum else 0
+    if len(src) == 16:
+        return ipv6(PROTOCOL_UDP, src, hops[0], udp(sum_) + gue + inner, flow_label=port)
     return ipv4(PROTOCOL_UDP, src, hops[0], udp(sum_) + gue + inner)
 
 

@@ -34,7 +34,7 @@ def may_reply(packet, config, tables):
         and not _is_in(src, MARTIANS)
         and not _is_in(dst, NO_HOST)
         and src != dst
-        and header.src != config.outbound_src_ip
+        and header.src != config.source(len(header.src))
         and not _is_bound(src, tables)
         and (header.dont_fragment or config.send_icmp_too_big_without_df)
     )

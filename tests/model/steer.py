@@ -10,6 +10,9 @@ from .table import ROWS
 from .verdict import UNMATCHED, Stop
 
 
+MOST_HOPS = {4: 16, 16: 5}  # of a packet, by the size of an address
+
+
 @dataclass(frozen=True)
 class Route:
     table_index: int
@@ -66,5 +69,5 @@ def find_route(tables, flow, config):
         alt_row = packet_hash(table.hash_key, flow, alt_fields) % ROWS
         backends += table.row(alt_row)
 
-    hops = list(dict.fromkeys(backend.address for backend in backends))
+    hops = list(dict.fromkeys(backend.address for backend in backends))[: MOST_HOPS[len(backends[0].address)]]
     return Route(table_index, first_hash, row, alt_row, hops)

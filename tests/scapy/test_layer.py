@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """packaging/scapy/glb_scapy.py: reads and makes the golden GUE packets, and never fails on malformed ones."""
 
+import ipaddress
 import json
 import os
 import random
@@ -37,7 +38,7 @@ def test_golden_packets_are_read_and_made_again():
             continue  # shorter than a header
         assert layer.payload.__class__ is (IP if layer.protocol == 4 else IPv6)
         # The lengths and the inner protocol are those that scapy fills in.
-        again = GLB(hops=layer.hops, next_index=layer.next_index) / bytes.fromhex(expected["inner"])
+        again = GLB(type=layer.type, hops=layer.hops, next_index=layer.next_index) / bytes.fromhex(expected["inner"])
         assert bytes(again) == bytes(layer)[: len(again)]
 
 
@@ -50,6 +51,17 @@ def test_made_packet_is_that_of_the_director():
     made /= GLB(hops=["192.168.50.11", "192.168.50.12"]) / inner
     assert bytes(made)[20:].hex() == expected[20:].hex()
     assert decode_gue(bytes(Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02") / made))[0] == "ok"
+
+
+def test_made_packet_with_outer_ipv6_is_that_of_the_director():
+    inner = bytes(IP(src="198.51.100.7", dst="10.10.10.10") / TCP(sport=1234, dport=80))
+    for later in ([], ["fd50::b", "fd50::c"]):
+        hops = [ipaddress.ip_address(hop).packed for hop in ["fd50::a", *later]]
+        expected = encapsulate(4, inner, hops, 0x1234, 0, ipaddress.ip_address("2001:db8::1").packed)
+        sport = int.from_bytes(expected[40:42], "big")
+        made = IPv6(src="2001:db8::1", dst="fd50::a", fl=sport) / UDP(sport=sport, chksum=0) / GLB(hops=later) / inner
+        assert bytes(made).hex() == expected.hex()
+        assert decode_gue(bytes(Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02") / made))[0] == "ok"
 
 
 def test_malformed_packets_are_made_as_asked():

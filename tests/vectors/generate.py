@@ -6,6 +6,7 @@ Writes the golden vectors to FOLDER, by default the folder of this file, from th
 output is the same in every run.
 """
 
+import collections
 import ipaddress
 import json
 import random
@@ -81,8 +82,10 @@ def packet_vectors():
     packets = Packets()
     for subject in SUBJECTS:
         subject.collect(packets)
+    packets.add_outer_ipv6()
+    mtu_packets.outer_ipv6(packets)
     directors = {}
-    answers = 0
+    answers = collections.Counter()
     for name, frame, expect, config, table, facts in packets.cases:
         if (config, table) not in directors:
             directors[config, table] = Director(CONFIGS[config], TABLES[table], PORT_MAC)
@@ -91,7 +94,7 @@ def packet_vectors():
         found = {**explain, "hops": len(explain["hops"])}
         for fact, expected in facts.items():
             agree(name, fact, found[fact], expected)
-        answers += verdict == "answered_too_big"
+        answers[config] += verdict == "answered_too_big"
         yield {
             "name": name,
             "config": config,
@@ -101,7 +104,7 @@ def packet_vectors():
             "out": out.hex() if out is not None else None,
             **{key: explain[key] for key in ("table_index", "row", "hash", "hops", "hint")},
         }
-    if answers > MOST_ANSWERS:
+    if max(answers.values()) > MOST_ANSWERS:
         raise SystemExit(f"{answers} packets get a too-big reply, but the director sends at most {MOST_ANSWERS} at once to a prefix")
 
 

@@ -2,6 +2,7 @@
 """Collects packets with the verdicts that their author expects."""
 
 from . import frames as f
+from .settings import TABLES
 
 CLIENT4, CLIENT6 = "198.51.100.7", "2001:db8::7"
 VIP4, VIP6 = "10.10.10.10", "fdb4::10"
@@ -22,6 +23,16 @@ class Packets:
         assert name not in self._names, name
         self._names.add(name)
         self.cases.append((name, frame, expect, config, table, facts))
+
+    def add_outer_ipv6(self):
+        """
+        Adds each packet that is forwarded, to the same table with proxies that have IPv6 addresses. Their outer headers are longer, so
+        packets about as long as the MTU have cases of their own.
+        """
+        for name, frame, expect, config, table, facts in list(self.cases):
+            small = len(frame) <= 1300 and "576" not in config
+            if expect == "forwarded" and small and f"{table} ipv6" in TABLES:
+                self.add(f"outer ipv6/{name}", frame, expect, config, f"{table} ipv6", **facts)
 
 
 def ip_packet(family, protocol, payload, src=None, dst=None, **fields):

@@ -131,10 +131,28 @@ TABLES = {
 }
 
 
+def _with_ipv6(document):
+    """The document with proxies that have IPv6 addresses instead."""
+    def address(text):
+        return "fd00:{}:{}:{}::{}".format(*text.split("."))
+
+    return {"tables": [{**one, "backends": [{**backend, "ip": address(backend["ip"])} for backend in one["backends"]]}
+                       for one in document["tables"]]}
+
+
+MOST_IPV6_HOPS = 5  # of a packet
+TABLES.update({
+    f"{name} ipv6": _with_ipv6(document)
+    for name, document in list(TABLES.items())
+    if document["tables"] and all(one["hops"] <= MOST_IPV6_HOPS for one in document["tables"])
+})
+
+
 def _config(**keys):
     return {
         "outbound_gateway_mac": "02:00:00:00:00:fe",
         "outbound_src_ip": "192.0.2.1",
+        "outbound_src_ip6": "2001:db8:2::1",
         **keys,
     }
 
