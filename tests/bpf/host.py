@@ -86,7 +86,7 @@ class Host:
             f"addr add {VIP[4]}/32 dev lo",
             f"addr add {VIP[6]}/128 dev lo nodad",
             "route add default via 192.168.50.1",
-            "route add default via fd50::1",
+            f"route add default via {outside(6, '192.168.50.1')}",
         )
         network.ip(
             "addr add 192.168.50.1/24 dev net0",
