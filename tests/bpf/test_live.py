@@ -19,10 +19,12 @@ from host import CLIENT, FAMILY, FULL, HTTP, SILENT, VIP, checksummed_tcp, packe
 from lab.net import Namespace, connect
 from lab.tools import TIMEOUT_S, wait_until
 from model_of_proxy import announced_mss
+from packets import gue_frame
 
 DIRECTOR = "203.0.113.2"
 PROXY = {"a": "192.168.50.10", "b": "192.168.51.10"}
 PROXY6 = {"a": "fd50::10", "b": "fd51::10"}
+OUTER = {4: (DIRECTOR, PROXY), 6: ("fd00::2", PROXY6)}
 
 
 def gateway(address):
@@ -32,25 +34,21 @@ def gateway(address):
 class Director(threading.Thread):
     """Encapsulates the client's packets to a VIP in GUE and sends them to `hops`."""
 
-    def __init__(self, network, interface, address=DIRECTOR, proxies=PROXY):
+    def __init__(self, network, interface, address, proxies):
         super().__init__(daemon=True)
-        self.address, self.proxies = address, proxies
+        self.address, self.proxies, self.outer = address, proxies, 6 if ":" in address else 4
         self.hops = ("a", "b")
         self.last_acknowledgement = None
         with network:
             self._in = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
-            self._out = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+            self._out = socket.socket(FAMILY[self.outer], socket.SOCK_RAW, socket.IPPROTO_RAW)
             self._in.bind((interface, 3))
         self._stop_in, self._stop_out = socket.socketpair()
         self.start()
 
     def send(self, inner):
-        protocol = 4 if inner[0] >> 4 == 4 else 41
-        later = [f.ip(self.proxies[name]) for name in self.hops[1:]]
-        gue = struct.pack(">BBHHBB", 1 + len(later), protocol, 0, 0, 0, len(later))
-        datagram = f.udp(0x8000, 19523, gue + b"".join(later) + inner)
-        first = self.proxies[self.hops[0]]
-        self._out.sendto(f.ipv4(self.address, first, f.UDP, datagram, identification=0), (first, 0))
+        first, *later = (self.proxies[name] for name in self.hops)
+        self._out.sendto(gue_frame(inner, later, src=self.address, dst=first, outer=self.outer)[14:], (first, 0))
 
     def run(self):
         vips = {f.ip(vip) for vip in VIP.values()}
@@ -70,8 +68,8 @@ class Director(threading.Thread):
 
 
 class Lab:
-    def __init__(self, glb_redirect, mode):
-        self.glb_redirect = glb_redirect
+    def __init__(self, glb_redirect, mode, outer):
+        self.glb_redirect, self.outer = glb_redirect, outer
         self.close = contextlib.ExitStack()
         names = ("client", "network", "a", "b")
         self.namespaces = {name: self.close.enter_context(contextlib.closing(Namespace())) for name in names}
@@ -90,7 +88,7 @@ class Lab:
         # The director needs packets with complete checksums, and no segments larger than the MTU.
         self.namespaces["client"].run("ethtool", "-K", "eth0", "tx", "off")
         network.ip(
-            f"addr add {DIRECTOR}/32 dev lo",
+            *(f"addr add {address} dev lo" for address, _ in OUTER.values()),
             f"route add {CLIENT[4]} via 203.0.113.10",
             f"route add {CLIENT[6]} via fd00::10",
             f"route add blackhole {VIP[4]}",
@@ -101,7 +99,7 @@ class Lab:
         client.ip(f"route replace {VIP[6]} via fd00::1 src {CLIENT[6]}")
         self.listeners = {(name, family): self._listen(name, family) for name in PROXY for family in VIP}
         self.full = {family: self._listen("a", family, FULL, 1) for family in VIP}
-        self.director = self.close.enter_context(contextlib.closing(Director(network, "client")))
+        self.director = self.close.enter_context(contextlib.closing(Director(network, "client", *OUTER[outer])))
 
     def _leg(self, name, address, address6):
         namespace, network = self.namespaces[name], self.namespaces["network"]
@@ -152,9 +150,9 @@ class Lab:
         return server
 
 
-@pytest.fixture(scope="module", params=["native", "generic"])
+@pytest.fixture(scope="module", params=[(mode, outer) for outer in (4, 6) for mode in ("native", "generic")], ids=lambda pair: f"{pair[0]}, outer IPv{pair[1]}")
 def lab(request, glb_redirect):
-    lab = Lab(glb_redirect, request.param)
+    lab = Lab(glb_redirect, *request.param)
     with lab.close:
         yield lab
 
@@ -235,7 +233,7 @@ def test_connection_by_a_cookie(lab, family):
     lab.namespaces["a"].ip("link set eth0 mtu 1500")
     filled = lab.stats("a")
     client = lab.dial(family, FULL)
-    assert client.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG) == announced_mss(family, 1460, 1450, 40)
+    assert client.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG) == announced_mss(family, 1460, 1450, {4: 40, 6: 72}[lab.outer])
     lab.attach("a")
     # The ACK first reaches another proxy than the one that sent the cookie.
     lab.director.hops = ("b", "a")

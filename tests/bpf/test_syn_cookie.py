@@ -13,7 +13,7 @@ from host import (
     CLIENT, CLOSED, ESTABLISHED, FULL, HTTP, ISN, SILENT, SYN_RECV, UNKNOWN, VIP, Host, checksummed_tcp, packet,
 )
 from model_of_proxy import XDP_DROP, XDP_PASS, XDP_REDIRECT, announced_mss, syn_ack_with_cookie, decide
-from packets import ACK, FIN, RST, SYN, gue_frame
+from packets import ACK, FIN, RST, SELF, SYN, gue_frame
 from test_decision import CASES, HOPS
 
 if tuple(map(int, os.uname().release.split(".")[:2])) < (5, 15):
@@ -44,6 +44,10 @@ OUTER = {
     "30 hops": ({"hops": ("192.0.2.9",) * 30}, 156),
     "outer options": ({"options": 10}, 80),
     "QinQ": ({"tags": (f.S_TAG, f.C_TAG)}, 40),
+    "outer IPv6": ({"outer": 6}, 72),
+    "outer IPv6, no hops": ({"outer": 6, "hops": ()}, 56),
+    "outer IPv6, 7 hops": ({"outer": 6, "hops": (SELF,) * 7}, 168),
+    "outer IPv6, QinQ": ({"outer": 6, "tags": (f.S_TAG, f.C_TAG)}, 72),
     "802.1Q": ({"tags": (f.C_TAG,)}, 40),
 }
 
