@@ -29,7 +29,7 @@ import textwrap
 from lab import capsule, demo, demo_fleet, forward, monitor, scenario, status
 from lab.fleet import Fleet
 from lab.tools import COMMAND, LabError, check_tools
-from lab.topology import HOPS, MAX_DIRECTORS, MAX_PROXIES, MONITOR, Shape
+from lab.topology import HOPS, MAX_DIRECTORS, MAX_PROXIES, MONITOR, UNDERLAYS, Shape
 
 NAME_VARIABLE = "GLB_LAB_NAME"  # environment variable: the name of the lab, unless --name gives it
 
@@ -70,9 +70,14 @@ def add_shape(parser):
 
 def add_ways(parser):
     parser.add_argument("--pmd", choices=("af_xdp", "af_packet"), help="driver of the directors, af_xdp unless given")
+    add_underlay(parser)
     routes = parser.add_mutually_exclusive_group()
     routes.add_argument("--bgp", action="store_true", default=None, help="BGP routes (BIRD 2 with BFD) instead of static ones")
     routes.add_argument("--announce", choices=("bird", "frr"), help="BGP routes that glb-announce announces through this daemon")
+
+
+def add_underlay(parser):
+    parser.add_argument("--underlay", choices=UNDERLAYS, help="family of the addresses of directors and proxies, ipv4 unless given")
 
 
 def shape_values(arguments):
@@ -107,6 +112,7 @@ def parse(argv):
     show = command("demo", do_demo)
     show.add_argument("--fleet", action="store_true", help="a roll-out through etcd: plan, progress, a director that refuses a table")
     show.add_argument("--keep", action="store_true", help="leave the lab up")
+    add_underlay(show)
     play = command("scenario", do_scenario)
     play.add_argument("names", nargs="+", metavar="NAME")
     play.add_argument("--json", metavar="FILE", help="write the results to a file, not to standard output")
@@ -132,13 +138,15 @@ def parse_inside(argv):
 
 
 def do_up(arguments):
+    if arguments.metrics and arguments.underlay == "ipv6":
+        raise LabError("--metrics: the programs would listen on IPv6 alone, and not on 127.0.0.1, where the lab asks them: use --underlay ipv4")
     capsule.start(arguments.name, capsule.self_argv("_up", "--shape", json.dumps(shape_values(arguments))))
     hosts = capsule.hosts(capsule.find_or_fail(arguments.name))
     print(f"up: {', '.join(hosts)}")
     show_pages(arguments.name, "director-1", arguments.healthcheck)
     if arguments.metrics:
         name = f" --name {arguments.name}" if arguments.name != usual_name() else ""
-        print(f"Prometheus: run `{COMMAND} forward{name} {MONITOR.name} {monitor.PORT}`, and open http://127.0.0.1:{monitor.PORT}/alerts in a browser")
+        print(f"Prometheus: run `{COMMAND} forward{name} {MONITOR} {monitor.PORT}`, and open http://127.0.0.1:{monitor.PORT}/alerts in a browser")
 
 
 def show_pages(name, director, healthcheck):
@@ -158,7 +166,7 @@ def in_capsule_up(arguments):
 
 
 def do_demo(arguments):
-    argv = capsule.self_argv("_demo", *["--fleet"] * arguments.fleet)
+    argv = capsule.self_argv("_demo", "--shape", json.dumps(shape_values(arguments)), *["--fleet"] * arguments.fleet)
     if not arguments.keep:
         return subprocess.run(capsule.dying_with_us(capsule.capsule_argv(argv))).returncode
     if not capsule.launch(usual_name(), argv, f"run {COMMAND} down"):
@@ -170,7 +178,7 @@ def do_demo(arguments):
 def in_capsule_demo(arguments):
     capsule.enter_capsule()
     keeping = arguments.fds is not None
-    fleet, broken = demo.run(keeping, demo_fleet.FleetDemo if arguments.fleet else demo.Demo)
+    fleet, broken = demo.run(keeping, arguments.shape, demo_fleet.FleetDemo if arguments.fleet else demo.Demo)
     if broken or not keeping:
         return 1 if broken else 0
     keep = capsule.announce(arguments.fds)

@@ -57,8 +57,8 @@ class Voice:
 class Demo:
     kept = KEPT
 
-    def __init__(self, voice):
-        self.voice = voice
+    def __init__(self, voice, shape):
+        self.voice, self.shape = voice, shape  # fields of topology.Shape
         self.failed = []
 
     def check(self, truth, text):
@@ -66,11 +66,15 @@ class Demo:
         if not truth:
             self.failed.append(text)
 
-    def up(self):
-        self.voice.say("client -> router (ECMP) -> 2 directors -> GUE -> 3 proxies -> client\n"
+    def introduce(self, directors, proxies):
+        six = " over IPv6" if self.shape.get("underlay") == "ipv6" else ""
+        self.voice.say(f"client -> router (ECMP) -> {directors} directors -> GUE{six} -> {proxies} proxies -> client\n"
                        f"A service at {VIP4} and {VIP6}, in network namespaces.")
+
+    def up(self):
+        self.introduce(2, 3)
         start = time.monotonic()
-        self.fleet = Fleet(Shape(healthcheck=True)).up()
+        self.fleet = Fleet(Shape(healthcheck=True, **self.shape)).up()
         self.voice.step(f"Up in {time.monotonic() - start:.1f} s: {len(self.fleet.hosts())} hosts, static routes, "
                         f"glb-director on {self.fleet.shape.pmd.upper()}")
         self.voice.say(f"   glb-healthcheck for each: HTTP and GUE checks of every proxy, every {INTERVAL_MS} ms")
@@ -230,9 +234,9 @@ class Demo:
         self.downloads()
 
 
-def run(keep, story=Demo):
-    """Returns the fleet, and whether anything went wrong."""
-    demo = story(Voice())
+def run(keep, shape, story=Demo):
+    """`shape`: fields of topology.Shape. Returns the fleet, and whether anything went wrong."""
+    demo = story(Voice(), shape)
     demo.play()
     wrong = demo.finish(keep)
     return demo.fleet, wrong

@@ -9,7 +9,7 @@ from lab.demo import Demo
 from lab.fleet import Fleet
 from lab.stage import Result, Stage
 from lab.tools import COMMAND, program, wait_until, write
-from lab.topology import ETCD_LINKS, VIP4, VIP6, Shape
+from lab.topology import ETCD_MEMBERS, Shape
 
 OLD, NEW = "proxy-1", "proxy-4"
 OPERATOR = "director-1"  # the host on which the operator works
@@ -33,15 +33,14 @@ class FleetDemo(Demo):
     kept = KEPT
 
     def up(self):
-        self.voice.say("client -> router (ECMP) -> 3 directors -> GUE -> 4 proxies -> client\n"
-                       f"A service at {VIP4} and {VIP6}, in network namespaces.")
+        self.introduce(3, 4)
         start = time.monotonic()
-        self.fleet = Fleet(Shape(directors=3, proxies=3, healthcheck=True, etcd=True)).up()
+        self.fleet = Fleet(Shape(directors=3, proxies=3, healthcheck=True, etcd=True, **self.shape)).up()
         self.fleet.start_proxy().wait_ready()
         strict = self.fleet.agents[STRICT]
         strict.configure(GUARD)
         strict.restart()
-        self.voice.step(f"Up in {time.monotonic() - start:.1f} s: {len(self.fleet.hosts())} hosts, of which {len(ETCD_LINKS)} run etcd")
+        self.voice.step(f"Up in {time.monotonic() - start:.1f} s: {len(self.fleet.hosts())} hosts, of which {ETCD_MEMBERS} run etcd")
         self.voice.say("   glb-fleet on each director takes the table from etcd; glb-healthcheck uses it\n"
                        f"   {NEW} is not in the table yet")
         self.stage = Stage(self.fleet, Result("demo", __doc__), lambda text: self.check(False, text))

@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 
-from lab.tools import TIMEOUT_S, LabError, cli, cli_json, program, read, wait_until, write
+from lab.tools import TIMEOUT_S, LabError, cli, cli_json, endpoint, program, read, wait_until, write
 from lab.topology import VLAN
 
 # One lcore that may run on any CPU. Otherwise EAL would pin all directors of the lab to the same CPU.
@@ -18,7 +18,7 @@ TELEMETRY_BYTES = 1 << 16
 # The hash includes the port, because the load has few client addresses and would use few rows otherwise.
 CONF = """\
 outbound_gateway_mac = "auto";
-outbound_src_ip = "{address}";
+{source} = "{address}";
 outbound_mtu = {mtu};
 hash_fields = {{ src_addr = true; src_port = true; }};
 idle = "sleep";
@@ -42,7 +42,8 @@ class Director:
             f"{self.folder}/{name}"
             for name in ("director.conf", "forwarding_table.json", "forwarding_table.bin", "director.log"))
         os.mkdir(self.folder)
-        write(self.conf, CONF.format(address=link.address, mtu=shape.gue_mtu) + EXCEPTION_PATH * self.exception_path
+        source = "outbound_src_ip6" if shape.ipv6 else "outbound_src_ip"
+        write(self.conf, CONF.format(source=source, address=link.address, mtu=shape.gue_mtu) + EXCEPTION_PATH * self.exception_path
               + VLANS * shape.vlan + METRICS * shape.metrics)
         self.pid_file = f"{self.folder}/director.pid"
         self.process = self.healthcheck = None
@@ -137,8 +138,7 @@ class Director:
 
     def hops(self, client, port, vip, vip_port, table=None):
         """The hops of a connection by `table`, or by the table in use: addresses of proxies, first hop first."""
-        ends = [f"[{host}]:{number}" if ":" in host else f"{host}:{number}"
-                for host, number in ((client, port), (vip, vip_port))]
+        ends = endpoint(client, port), endpoint(vip, vip_port)
         found = cli_json("lookup", table or self.table, *ends, "--config", self.conf)
         return [hop["ip"] for hop in found["hops"]]
 

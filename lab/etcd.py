@@ -6,8 +6,7 @@ import os
 import subprocess
 from base64 import b64decode, b64encode
 
-from lab.tools import TIMEOUT_S, LabError, check_tools, program, read, wait_until, write
-from lab.topology import ETCD_LINKS
+from lab.tools import TIMEOUT_S, LabError, check_tools, endpoint, program, read, wait_until, write
 
 CLIENTS, PEERS = 2379, 2380  # ports
 PREFIX = "/glb/lab"
@@ -23,16 +22,16 @@ status_file = "{folder}/fleet.json";
 
 
 def url(link, port=CLIENTS):
-    return f"http://{link.address}:{port}"
+    return f"http://{endpoint(link.address, port)}"
 
 
 class Member:
     """A member of the etcd cluster, on its own host. Its data is kept while it does not run."""
 
     def __init__(self, network, link):
-        self.link, self.name = link, link.name
+        self.network, self.link, self.name = network, link, link.name
         self.host = network.add_host(link)
-        self.host.ip(f"route add default via {link.gateway}")
+        self.host.ip(*link.default_routes("eth0"))
         self.folder = f"/run/lab/{self.name}"
         self.log = f"{self.folder}/etcd.log"
         os.mkdir(self.folder)
@@ -43,7 +42,7 @@ class Member:
                 "etcd", "--name", self.name, "--data-dir", f"{self.folder}/data", "--logger=zap", "--log-level=warn",
                 "--listen-client-urls", url(self.link), "--advertise-client-urls", url(self.link),
                 "--listen-peer-urls", url(self.link, PEERS), "--initial-advertise-peer-urls", url(self.link, PEERS),
-                "--initial-cluster", ",".join(f"{each.name}={url(each, PEERS)}" for each in ETCD_LINKS),
+                "--initial-cluster", ",".join(f"{each.name}={url(each, PEERS)}" for each in self.network.shape.etcd_links()),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def ask(self, path, request):
@@ -62,7 +61,7 @@ class Member:
 class Cluster:
     def __init__(self, network):
         check_tools(("etcd",))
-        self.members = [Member(network, link) for link in ETCD_LINKS]
+        self.members = [Member(network, link) for link in network.shape.etcd_links()]
         for member in self.members:
             member.start()
 
@@ -90,10 +89,10 @@ class Cluster:
 
     def cut(self, director):
         """No packet of the director's kernel reaches etcd. It forwards on."""
-        director.host.ip(*(f"route replace blackhole {each.link.address}/32" for each in self.members))
+        director.host.ip(*(f"route replace blackhole {each.link.address}" for each in self.members))
 
     def mend(self, director):
-        director.host.ip(*(f"route del blackhole {each.link.address}/32" for each in self.members))
+        director.host.ip(*(f"route del blackhole {each.link.address}" for each in self.members))
 
     def directors(self):
         """{name: what its glb-fleet says}"""
@@ -120,7 +119,7 @@ class Agent:
         """The next start uses it."""
         director = self.director
         write(self.conf, more + CONF.format(
-            endpoints=", ".join(f'"{url(each)}"' for each in ETCD_LINKS), prefix=PREFIX, name=director.name, folder=director.folder,
+            endpoints=", ".join(f'"{url(each)}"' for each in director.network.shape.etcd_links()), prefix=PREFIX, name=director.name, folder=director.folder,
             files=(BY_HEALTHCHECK if director.healthcheck else BUILDS).format(director)))
 
     def start(self):

@@ -3,11 +3,10 @@
 
 from dataclasses import dataclass
 
-from lab.packet import read_pcap
-from lab.tools import cli_json
+from lab.packet import gue_at, read_pcap
+from lab.tools import cli_json, endpoint
 
 SHORT = {"icmp echo request": "ping"}  # so that lines of rows of three hops fit 80 columns
-ETHERNET, OUTER = 14, 14 + 20 + 8  # bytes before the outer IPv4 header, and before GUE
 
 
 @dataclass(frozen=True)
@@ -21,13 +20,14 @@ class Outer:
     later_hops: tuple
 
     def __str__(self):
-        return (f"{self.source}:{self.port} > {self.first_hop}"
+        return (f"{endpoint(self.source, self.port)} > {self.first_hop}"
                 f"  {self.next_hop}/{len(self.later_hops)} {' '.join(self.later_hops)}")
 
 
 def ping_hint(frame):
     """The hint for a ping: its IPv4 identification or IPv6 flow label, which the director mixes into the outer source port."""
-    inner = frame[OUTER + 4 + 4 * (frame[OUTER] & 31) :]
+    gue = frame[gue_at(frame):]
+    inner = gue[4 + 4 * (gue[0] & 31):]
     return int.from_bytes(inner[4:6] if inner[0] >> 4 == 4 else inner[2:4], "big")
 
 

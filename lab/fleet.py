@@ -14,7 +14,7 @@ from lab.routing.announce import AnnouncedRoutes
 from lab.routing.bgp import BgpRoutes
 from lab.table import Table
 from lab.tools import BUILD, check_programs, wait_until
-from lab.topology import Network, StaticRoutes, director_link, proxy_link
+from lab.topology import Network, StaticRoutes
 
 
 class Fleet:
@@ -90,14 +90,14 @@ class Fleet:
 
     def start_proxy(self):
         """Starts a proxy that is in no table yet."""
-        proxy = Proxy(self.network, proxy_link(len(self.proxies) + 1), self.build, self.shape.haproxy)
+        proxy = Proxy(self.network, self.shape.proxy_link(len(self.proxies) + 1), self.build, self.shape.haproxy)
         self.proxies[proxy.name] = proxy
         proxy.start()
         return proxy
 
     def start_director(self):
         """Starts a director with the current table, but without a route to it."""
-        director = Director(self.network, director_link(len(self.directors) + 1), self.shape, self.build)
+        director = Director(self.network, self.shape.director_link(len(self.directors) + 1), self.shape, self.build)
         self.directors[director.name] = director
         director.write_table(self.table)
         director.start()

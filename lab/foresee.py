@@ -4,7 +4,7 @@
 import functools
 
 from lab.packet import write_pcap
-from lab.tools import cli, cli_json, write
+from lab.tools import cli, cli_json, endpoint, write
 from lab.topology import ECHO_PORT
 from lab.wire import SYN, TCP, ip_packet, tcp_segment
 
@@ -17,11 +17,6 @@ def syn(flow):
     vip, address, port = flow
     ethertype = b"\x86\xdd" if ":" in vip else b"\x08\x00"
     return MACS + ethertype + ip_packet(address, vip, TCP, tcp_segment(address, vip, (port, ECHO_PORT), 1, 0, SYN))
-
-
-def inner_source(flow):
-    _, address, port = flow
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 class Foresight:
@@ -44,4 +39,4 @@ class Foresight:
         write_pcap(syns, map(syn, flows))
         cli("replay", source, syns, sent, "--config", self.director.conf, "--gateway-mac", GATEWAY)
         named = {packet["inner"]["source"]: [packet["destination"], *packet["hops"]] for packet in cli_json("decode", sent)["packets"]}
-        self.known |= {flow: named[inner_source(flow)] for flow in flows}
+        self.known |= {flow: named[endpoint(*flow[1:])] for flow in flows}

@@ -38,9 +38,10 @@ def configuration(example, targets):
 
 class Monitor:
     def __init__(self, network):
-        self.host = network.add_host(MONITOR)
-        self.host.ip(f"route add default via {MONITOR.gateway}", f"route add default via {MONITOR.gateway6}")
-        self.folder = f"/run/lab/{MONITOR.name}"
+        self.link = network.shape.monitor_link()
+        self.host = network.add_host(self.link)
+        self.host.ip(*self.link.default_routes("eth0"))
+        self.folder = f"/run/lab/{MONITOR}"
         self.log = f"{self.folder}/prometheus.log"
         os.mkdir(self.folder)
 
@@ -54,7 +55,7 @@ class Monitor:
         }
         hosts = f"{self.folder}/hosts"
         # With its own name, because Prometheus would wait for a DNS server at its start.
-        write(hosts, f"127.0.0.1 localhost\n{MONITOR.address} {MONITOR.name}\n" + "".join(f"{each.link.address} {each.name}\n" for each in [*directors, *proxies]))
+        write(hosts, f"127.0.0.1 localhost\n{self.link.address} {MONITOR}\n" + "".join(f"{each.link.address} {each.name}\n" for each in [*directors, *proxies]))
         self.host.run("mount", "--bind", hosts, "/etc/hosts")
         write(f"{self.folder}/prometheus.yml", configuration(read(shipped("prometheus.yml")), targets))
         with open(self.log, "a") as log:

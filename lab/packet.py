@@ -7,6 +7,11 @@ FILE_HEADER, PACKET_HEADER = 24, 16  # bytes
 MAGIC, VERSION, SNAP_LENGTH, ETHERNET = 0xA1B2C3D4, (2, 4), 1 << 16, 1
 
 
+def gue_at(frame):
+    """Where GUE begins in a frame without a VLAN tag: behind Ethernet, IPv4 or IPv6, and UDP."""
+    return 14 + (40 if frame[14] >> 4 == 6 else 20) + 8
+
+
 def read_pcap(path):
     """The frames of a little-endian capture. A packet that is cut off at its end is left out."""
     with open(path, "rb") as file:

@@ -8,17 +8,15 @@ import subprocess
 import sys
 
 from lab.haproxy import LOCAL, LOCAL_ECHO_PORT, LOCAL_HTTP_PORT, Haproxy
-from lab.tools import TIMEOUT_S, TREE, LabError, program, read, write
-from lab.topology import ECHO_PORT, HEALTH_URI, HTTP_PORT, NETWORK, VIP4, VIP6
+from lab.tools import TIMEOUT_S, TREE, LabError, endpoint, program, read, write
+from lab.topology import ECHO_PORT, HEALTH_URI, HTTP_PORT, VIP4, VIP6
 
 EXPORTER_PORT = 19522
 DOWNLOAD = "/run/lab/www/download"
 DOWNLOAD_BYTES = 5_000_000
 # The network of the directors and the proxies.
-REDIRECT_CONF = f"""\
-allow_from = ["{NETWORK}"];
-allow_to = ["{VIP4}", "{VIP6}"];
-"""
+ALLOW_FROM = 'allow_from = ["{}"];\n'
+ALLOW_TO = f'allow_to = ["{VIP4}", "{VIP6}"];\n'
 NGINX_CONF = """\
 daemon off;
 user root;
@@ -66,7 +64,7 @@ class Proxy:
         self.redirect_conf = f"{self.folder}/redirect.conf"
         self.nginx_conf, self.log = f"{self.folder}/nginx.conf", f"{self.folder}/services.log"
         os.mkdir(self.folder)
-        write(self.redirect_conf, REDIRECT_CONF)
+        write(self.redirect_conf, ALLOW_FROM.format(network.shape.network) + ALLOW_TO)
         self.haproxy = Haproxy(self.host, self.folder) if haproxy else None
 
     @property
@@ -101,7 +99,7 @@ class Proxy:
 
     def start_exporter(self):
         with open(self.log, "a") as log:
-            self.host.start(program("glb-redirect", self.build), "exporter", "--listen", f"0.0.0.0:{EXPORTER_PORT}",
+            self.host.start(program("glb-redirect", self.build), "exporter", "--listen", endpoint(self.address, EXPORTER_PORT),
                             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def attach(self, *options, device="eth0"):

@@ -5,10 +5,12 @@ import subprocess
 
 from lab.net import connect
 from lab.tools import cli_json, wait_until
-from lab.topology import FIRST_PROXY, GUE_MTU, MAX_PROXIES, Link, make_host
+from lab.topology import FIRST_PROXY, MAX_PROXIES, NETWORKS, Link, make_host
 
-PREFIX = "10.99.0"  # of the addresses that routers and director have on the link; .N of router N
-PROXIES = f"192.0.2.{4 * FIRST_PROXY - 4}/26"  # the proxies of a scenario, without those behind the 15th
+# The addresses that routers and director have on the link; NUMBER of router NUMBER.
+ADDRESSES = {"ipv4": ("10.99.0.{}", "/24"), "ipv6": ("2001:db8:99::{}", "/64 nodad")}
+# The proxies of a scenario, without those behind the 15th. With IPv6 also other hosts.
+PROXIES = {"ipv4": f"192.0.2.{4 * FIRST_PROXY - 4}/26", "ipv6": NETWORKS["ipv6"]}
 
 assert 4 * FIRST_PROXY - 4 == 64 and MAX_PROXIES > 15
 
@@ -21,19 +23,24 @@ def join(host, device, network, link):
     host.ip(f"link set {device} up")
 
 
+def on_link(shape, number):
+    """The address of a host on the director's link, and what follows it in `ip addr add`."""
+    form, rest = ADDRESSES[shape.underlay]
+    return form.format(number), rest
+
+
 class Spine:
     """A router between a director and the proxies. It sends everything on to the lab's router."""
 
     def __init__(self, network, number, link):
-        self.name, self.address = f"spine-{number}", f"{PREFIX}.{number}"
-        self.device, uplink = f"down-{number}", Link(48 + number, self.name)
+        self.name, (self.address, rest) = f"spine-{number}", on_link(network.shape, number)
+        self.device, uplink = f"down-{number}", Link(48 + number, self.name, network.shape.underlay)
         self.host = make_host(self.name)
         join(self.host, self.device, network, link)
-        connect(self.host, "uplink", network.router, uplink.device, mtu=GUE_MTU)
-        network.router.ip(f"addr add {uplink.gateway}/30 dev {uplink.device}")
-        self.host.sysctl({"net.ipv4.ip_forward": 1})
-        self.host.ip(f"addr add {uplink.address}/30 dev uplink", f"route add default via {uplink.gateway}",
-                     f"addr add {self.address}/24 dev {self.device}")
+        connect(self.host, "uplink", network.router, uplink.device, mtu=network.shape.gue_mtu)
+        network.router.ip(*uplink.router_end(uplink.device))
+        self.host.sysctl({"net.ipv4.ip_forward": 1, "net.ipv6.conf.all.forwarding": 1})
+        self.host.ip(*uplink.host_end("uplink"), *uplink.default_routes("uplink"), f"addr add {self.address}{rest} dev {self.device}")
 
     def power_off(self):
         """The director is not told: it must notice that the router does not reply."""

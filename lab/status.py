@@ -27,8 +27,9 @@ def json_on(pid, command):
 
 
 def address(pid):
-    links = json_on(pid, ["ip", "-json", "-4", "address", "show", "dev", "eth0"])
-    addresses = [each["local"] for link in links or () for each in link.get("addr_info", ())]
+    """The first one. In a lab with both families that is IPv4."""
+    links = json_on(pid, ["ip", "-json", "address", "show", "dev", "eth0", "scope", "global"])
+    addresses = [each["local"] for link in links or () for each in link.get("addr_info", ()) if "local" in each]
     return addresses[0] if addresses else "no address"
 
 
@@ -51,13 +52,15 @@ def proxy_line(pid):
 
 def show():
     print(f"VIPs {VIP4} and {VIP6}: HTTP on port 80, echo on port 7000")
+    addresses = {name: address(pid) for name, pid in hosts().items()}
+    width = max(15, *map(len, addresses.values()))
     for name, pid in hosts().items():
         if name == "router":
-            print(f"{name:12} {'':15} ECMP to the directors")
+            print(f"{name:12} {'':{width}} ECMP to the directors")
             continue
-        line = f"Prometheus on port {monitor.PORT}" if name == MONITOR.name else "curl, ping ... from here"
+        line = f"Prometheus on port {monitor.PORT}" if name == MONITOR else "curl, ping ... from here"
         if name.startswith("director"):
             line = director_line(name)
         elif name.startswith("proxy"):
             line = proxy_line(pid)
-        print(f"{name:12} {address(pid):15} {line}")
+        print(f"{name:12} {addresses[name]:{width}} {line}")

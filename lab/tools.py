@@ -82,6 +82,11 @@ def cli_json(*arguments, build=BUILD):
     return json.loads(cli(*arguments, "--json", build=build))
 
 
+def endpoint(address, port):
+    """ADDRESS:PORT or [ADDRESS]:PORT"""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
 def poll(condition, timeout_s):
     """Calls condition() until its result is true, or until the time is over. Returns its last result."""
     deadline = time.monotonic() + timeout_s

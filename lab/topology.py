@@ -6,7 +6,7 @@
                                ------------ proxy-1, proxy-2, proxy-3 ...
 
 The router sends packets for the VIPs to the directors (ECMP), and GUE from the directors to the proxies. A proxy answers the
-client directly.
+client directly. With the underlay "ipv6", all links but the client's have only IPv6 addresses, and IPv4 routes have IPv6 next hops.
 """
 
 from dataclasses import dataclass
@@ -20,11 +20,12 @@ MORE_VIPS = ("203.0.113.20", "2001:db8:f::20")  # only in scenarios that add VIP
 HTTP_PORT, ECHO_PORT, GUE_PORT = 80, 7000, 19523
 HEALTH_URI = "/health"
 
-NETWORK = "192.0.2.0/24"  # has the links of directors and proxies
+UNDERLAYS = ("ipv4", "ipv6")
+NETWORKS = {"ipv4": "192.0.2.0/24", "ipv6": "2001:db8:b::/48"}  # have the links of directors and proxies
 CLIENT_MTU = 1500
-# Room for a full packet of a client and its outer headers: 36 bytes, and 4 for each hop after the first. With an MTU of 1500 on
-# these links, large uploads would hang without a trace in any counter.
-GUE_MTU = 1600
+# Room for a full packet of a client and its outer headers, see Shape.outer_bytes. With an MTU of 1500 on these links, large uploads
+# would hang without a trace in any counter.
+GUE_MTUS = {"ipv4": 1600, "ipv6": 1700}
 JUMBO_MTU = 9000
 VLAN = 10
 
@@ -38,6 +39,7 @@ CLIENTS6 = [f"2001:db8:c::{host}" for host in range(11, 19)]
 BY_HAND4, BY_HAND6 = "198.51.100.77", "2001:db8:c::77"
 
 FIRST_DIRECTOR, OTHER, FIRST_PROXY, FIRST_ETCD, MONITOR_LINK = 1, 16, 17, 60, 63  # numbers of links
+MONITOR, ETCD_MEMBERS = "monitor", 3
 MAX_DIRECTORS, MAX_PROXIES = 15, 43
 
 
@@ -53,73 +55,115 @@ class Shape:
     bgp: bool = False
     announce: str = ""  # "bird" or "frr": glb-announce on each director announces the VIPs through it
     healthcheck: bool = False
-    metrics: bool = False  # Prometheus on the host `monitor`
+    metrics: bool = False  # Prometheus on the host `monitor`; not with the underlay ipv6, because programs listen on one family
     etcd: bool = False  # three hosts with etcd, and glb-fleet on each director
     exception_path: bool = False  # the directors drive eth0 alone, and their kernels use glb0; only for scenarios
     previous: str = ""  # folder of a build: the programs that all hosts start with; only for scenarios
     jumbo: bool = False  # an MTU of 9000; only for scenarios
     haproxy: bool = False  # on the proxies, in front of nginx and the echo service; only for scenarios
     vlan: bool = False  # the links of directors and proxies carry only tagged frames; only for scenarios
+    underlay: str = "ipv4"  # one of UNDERLAYS: the family of the addresses of directors and proxies
+
+    @property
+    def ipv6(self):
+        return self.underlay == "ipv6"
+
+    @property
+    def network(self):
+        return NETWORKS[self.underlay]
+
+    @property
+    def outer_bytes(self):
+        """The size of IP, UDP and GUE headers before a client's packet. A row has each proxy once."""
+        later = min(self.hops, self.proxies) - 1
+        return 56 + 16 * later if self.ipv6 else 36 + 4 * later
 
     @property
     def gue_mtu(self):
-        return JUMBO_MTU if self.jumbo else GUE_MTU
+        return JUMBO_MTU if self.jumbo else GUE_MTUS[self.underlay]
 
     @property
     def client_mtu(self):
-        if not self.jumbo:
-            return CLIENT_MTU
-        hops = min(self.hops, self.proxies)  # a row has each proxy once
-        return JUMBO_MTU - 36 - 4 * (hops - 1)
+        return JUMBO_MTU - self.outer_bytes if self.jumbo else CLIENT_MTU
 
     @property
     def interface(self):
         """The interface of a host that has its addresses."""
         return f"eth0.{VLAN}" if self.vlan else "eth0"
 
+    def director_link(self, index):
+        return Link(FIRST_DIRECTOR - 1 + index, f"director-{index}", self.underlay)
+
+    def proxy_link(self, index):
+        return Link(FIRST_PROXY - 1 + index, f"proxy-{index}", self.underlay)
+
+    def monitor_link(self):
+        return Link(MONITOR_LINK, MONITOR, self.underlay)
+
+    def etcd_links(self):
+        return [Link(FIRST_ETCD - 1 + index, f"etcd-{index}", self.underlay) for index in range(1, ETCD_MEMBERS + 1)]
+
 
 @dataclass(frozen=True)
 class Link:
-    """The link between the router and a host. On the host its name is eth0."""
+    """The link between the router and a host. On the host its name is eth0. With the underlay "ipv6" no interface has address4."""
 
     number: int
     name: str
+    underlay: str
+
+    @property
+    def only_ipv6(self):
+        return self.underlay == "ipv6"
 
     @property
     def device(self):
         return f"to-{self.name}"
 
     @property
-    def address(self):
+    def address4(self):
         return f"192.0.2.{4 * self.number + 2}"
-
-    @property
-    def gateway(self):
-        return f"192.0.2.{4 * self.number + 1}"
-
-    @property
-    def network(self):
-        return f"192.0.2.{4 * self.number}/30"
 
     @property
     def address6(self):
         return f"2001:db8:b:{self.number}::2"
 
     @property
+    def address(self):
+        """The host's address, by which others know it."""
+        return self._ends[0][0]
+
+    @property
+    def gateway(self):
+        """The router's address."""
+        return self._ends[0][1]
+
+    @property
     def gateway6(self):
         return f"2001:db8:b:{self.number}::1"
 
+    @property
+    def network(self):
+        return f"2001:db8:b:{self.number}::/64" if self.only_ipv6 else f"192.0.2.{4 * self.number}/30"
 
-def director_link(index):
-    return Link(FIRST_DIRECTOR - 1 + index, f"director-{index}")
+    @property
+    def _ends(self):
+        """For each family: the host's address, the router's, and what follows them in `ip addr add`."""
+        six = (self.address6, self.gateway6, "/64 nodad")
+        return [six] if self.only_ipv6 else [(self.address4, f"192.0.2.{4 * self.number + 1}", "/30"), six]
 
+    def host_end(self, device):
+        """The lines for ip(8) that give the host its addresses."""
+        return [f"addr add {address}{rest} dev {device}" for address, _, rest in self._ends]
 
-def proxy_link(index):
-    return Link(FIRST_PROXY - 1 + index, f"proxy-{index}")
+    def router_end(self, device):
+        """The lines for ip(8) that give the router its addresses, whether or not it has them."""
+        return [f"addr replace {gateway}{rest} dev {device}" for _, gateway, rest in self._ends]
 
-
-MONITOR = Link(MONITOR_LINK, "monitor")
-ETCD_LINKS = [Link(FIRST_ETCD - 1 + index, f"etcd-{index}") for index in (1, 2, 3)]
+    def default_routes(self, device, options=""):
+        """The lines for ip(8) that make the router the host's gateway for both families."""
+        via = f"inet6 {self.gateway}" if self.only_ipv6 else self.gateway
+        return [f"route add 0.0.0.0/0 via {via} dev {device} {options}", f"route add default via {self.gateway6} {options}"]
 
 
 def make_host(name):
@@ -171,8 +215,8 @@ class Network:
         if self.shape.vlan:
             self._tag(host, "eth0", interface)
             self._tag(self.router, port, link.device)
-        host.ip(f"addr add {link.address}/30 dev {interface}", f"addr add {link.address6}/64 dev {interface} nodad")
-        self.router.ip(f"addr add {link.gateway}/30 dev {link.device}", f"addr add {link.gateway6}/64 dev {link.device} nodad")
+        host.ip(*link.host_end(interface))
+        self.router.ip(*link.router_end(link.device))
         return host
 
     def port(self, link):
@@ -188,7 +232,7 @@ class Network:
         host = self.add_host(link)
         # The kernel must not forward the packets that it also receives: with AF_PACKET these are all packets.
         host.sysctl({"net.ipv4.ip_forward": 0, "net.ipv6.conf.all.forwarding": 0})
-        host.ip(f"route add default via {link.gateway}", f"route add default via {link.gateway6}")
+        host.ip(*link.default_routes(self.shape.interface))
         host.offloads_off("eth0")
         self.router.offloads_off(self.port(link))
         return host
@@ -198,8 +242,7 @@ class Network:
         # The default route is the link on which GUE arrives, as rp_filter would require. Its MTU is that of the client's link.
         host.ip(
             f"addr add {VIP4}/32 dev lo", f"addr add {VIP6}/128 dev lo nodad",
-            f"route add default via {link.gateway} mtu {self.shape.client_mtu}",
-            f"route add default via {link.gateway6} mtu {self.shape.client_mtu}")
+            *link.default_routes(self.shape.interface, f"mtu {self.shape.client_mtu}"))
         host.offloads_off("eth0")
         # A veth receives packets that XDP redirects only if it has NAPI, which GRO turns on.
         self.router.offload(self.port(link), "tx", "off", "gro", "on")
@@ -208,9 +251,7 @@ class Network:
     def move_to_exception_path(self, host, link):
         """Moves a director's addresses from eth0 to the interface of the exception path. The kernel ignores what eth0 receives."""
         host.sysctl({"net.ipv4.conf.all.rp_filter": 1, "net.ipv4.conf.eth0.arp_ignore": 8, "net.ipv6.conf.eth0.disable_ipv6": 1})
-        host.ip("addr flush dev eth0",
-                f"addr add {link.address}/30 dev glb0", f"addr add {link.address6}/64 dev glb0 nodad",
-                f"route add default via {link.gateway}", f"route add default via {link.gateway6}")
+        host.ip("addr flush dev eth0", *link.host_end("glb0"), *link.default_routes("glb0"))
 
     def unplug(self, link):
         """Makes a host unreachable, as if it had lost power."""
@@ -218,7 +259,7 @@ class Network:
 
     def plug(self, link):
         """Takes unplug() back. The kernel has dropped the router's IPv6 address of the link."""
-        self.router.ip(f"link set {link.device} up", f"addr replace {link.gateway6}/64 dev {link.device} nodad")
+        self.router.ip(f"link set {link.device} up", *link.router_end(link.device))
 
 
 class StaticRoutes:
@@ -232,6 +273,7 @@ class StaticRoutes:
 
     def announce(self, director):
         link = director.link
+        # An IPv4 route takes an IPv6 next hop, too.
         self.router.ip(f"nexthop add id {10 * link.number + 4} via {link.address} dev {link.device}",
                        f"nexthop add id {10 * link.number + 6} via {link.address6} dev {link.device}")
         self._set([*self.links, link])

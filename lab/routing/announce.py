@@ -119,9 +119,9 @@ class AnnouncedRoutes:
 
     def _wait_bfd(self):
         """BGP does not wait for BFD. A path that is lost before BFD is up is noticed after the hold time only."""
-        families = len((VIP4, VIP6))
-        wait_until(lambda: self.daemon.bfd_up() == families * len(self.links) and
-                   all(each.bfd_up() == families for each in self.daemons.values()), "the BFD sessions")
+        each_has = [1 if link.only_ipv6 else 2 for link in self.links]
+        wait_until(lambda: self.daemon.bfd_up() == sum(each_has) and
+                   all(each.bfd_up() == each_has[0] for each in self.daemons.values()), "the BFD sessions")
 
     def _configure(self):
         """Configures the router's neighbors, and waits until all routing daemons have read their configurations."""

@@ -5,6 +5,7 @@ BFD detects within 0.8 s that a host is gone. BGP alone would need its hold time
 """
 
 import os
+import re
 import signal
 import subprocess
 
@@ -32,7 +33,7 @@ protocol kernel {{ merge paths on; ipv6 {{ import none; export where source = RT
 template bgp director {{
 	local as 65000;
 """ + TIMERS + """\
-	ipv4 {{ import where net = {vip4}/32; export none; }};
+	ipv4 {{ extended next hop on; import where net = {vip4}/32; export none; }};
 	ipv6 {{ import where net = {vip6}/128; export none; }};
 }}
 {neighbors}
@@ -40,7 +41,7 @@ template bgp director {{
 NEIGHBOR = "protocol bgp {name} from director {{ neighbor {address} as 65001; }}"
 # A "blackhole" route is announced, but it is not in the kernel of this host.
 DIRECTOR = """\
-router id {address};
+router id {address4};
 """ + LOG + BFD + """\
 protocol static {{ ipv4; route {vip4}/32 blackhole; }}
 protocol static {{ ipv6; route {vip6}/128 blackhole; }}
@@ -48,7 +49,7 @@ protocol bgp uplink {{
 	local as 65001;
 	neighbor {gateway} as 65000;
 """ + TIMERS + """\
-	ipv4 {{ import none; export where source = RTS_STATIC; next hop self; }};
+	ipv4 {{ extended next hop on; import none; export where source = RTS_STATIC; next hop self; }};
 	ipv6 {{ import none; export filter {{ bgp_next_hop = {address6}; accept; }}; }};
 }}
 """
@@ -115,7 +116,7 @@ class BgpRoutes:
         """Returns at once; wait_ready() waits for the routes."""
         link = director.link
         conf = DIRECTOR.format(
-            address=link.address, address6=link.address6, gateway=link.gateway, interface=director.interface, vip4=VIP4, vip6=VIP6)
+            address4=link.address4, address6=link.address6, gateway=link.gateway, interface=director.interface, vip4=VIP4, vip6=VIP6)
         self.birds[director.name] = Bird(director.host, conf)
         self.directors.append(director)
         self.bird.configure(self._conf())
@@ -139,12 +140,8 @@ class BgpRoutes:
         def settled():
             for bird in [self.bird, *self.birds.values()]:
                 bird.check()
-            for family, vip, attribute in (("-4", VIP4, "address"), ("-6", VIP6, "address6")):
-                route = self.router.run("ip", family, "route", "show", vip).stdout
-                wanted = {getattr(each.link, attribute) for each in self.directors}
-                words = route.split()
-                if {words[at + 1] for at, word in enumerate(words) if word == "via"} != wanted:
-                    return False
-            return True
+            wanted = {each.link.device for each in self.directors}
+            return all(set(re.findall(r"dev (\S+)", self.router.run("ip", family, "route", "show", vip).stdout)) == wanted
+                       for family, vip in (("-4", VIP4), ("-6", VIP6)))
 
         wait_until(settled, "the BGP routes")

@@ -13,7 +13,7 @@ DRIVER = "bird.conf"
 TOOLS = ("bird", "birdc")
 BFD = "interval 200 ms; multiplier 4;"
 DIRECTOR = """\
-router id {address};
+router id {address4};
 protocol device {{ }}
 protocol bfd {{ interface "eth0" {{ """ + BFD + """ }}; }}
 
@@ -66,13 +66,21 @@ protocol bgp {name}_6 from director {{
 """
 
 
+def for_link(text, link):
+    """Makes one session with the routes of both families of the two sessions in `text`, if the link has only IPv6 addresses."""
+    if not link.only_ipv6:
+        return text
+    text = re.sub(r"\}\nprotocol bgp \S+6 from .*\n\tneighbor .*\n", "", text)
+    return text.replace("ipv4 { ", "ipv4 { extended next hop on; ")
+
+
 def director_conf(link):
-    return DIRECTOR.format(address=link.address, gateway=link.gateway, gateway6=link.gateway6)
+    return for_link(DIRECTOR.format(address4=link.address4, gateway=link.gateway, gateway6=link.gateway6), link)
 
 
 def router_conf(links):
     return ROUTER.format(neighbors="".join(
-        NEIGHBOR.format(name=numbered(link.name), address=link.address, address6=link.address6) for link in links))
+        for_link(NEIGHBOR.format(name=numbered(link.name), address=link.address, address6=link.address6), link) for link in links))
 
 
 class Daemon:

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -36,7 +37,7 @@ route-map nothing deny 10
 """
 DIRECTOR = "frr defaults datacenter\n" + BFD + FILTERS + """\
 router bgp 65001
- bgp router-id {address}
+ bgp router-id {address4}
 """ + GRACEFUL_OFF + """\
  no bgp network import-check
  neighbor upstream peer-group
@@ -77,17 +78,25 @@ router bgp 65000
 {families6}"""
 
 
+def for_links(text, links):
+    """Makes sessions over IPv6 have the routes of both families, if the links have only IPv6 addresses."""
+    if not any(link.only_ipv6 for link in links):
+        return text
+    text = text.replace("  no neighbor ", "  neighbor ")
+    return re.sub(r"( neighbor (?:upstream|director)) remote-as .*\n", r"\g<0>\1 capability extended-nexthop\n", text)
+
+
 def director_conf(link):
-    return DIRECTOR.format(address=link.address, gateway=link.gateway, gateway6=link.gateway6)
+    return for_links(DIRECTOR.format(address4=link.address4, gateway=link.gateway, gateway6=link.gateway6), [link])
 
 
 def router_conf(links):
     def lines(form):
         return "".join(form.format(address=link.address, address6=link.address6) for link in links)
 
-    return ROUTER.format(
+    return for_links(ROUTER.format(
         neighbors=lines(" neighbor {address} peer-group director\n neighbor {address6} peer-group director\n"),
-        families4=lines("  no neighbor {address6} activate\n"), families6=lines("  neighbor {address6} activate\n"))
+        families4=lines("  no neighbor {address6} activate\n"), families6=lines("  neighbor {address6} activate\n")), links)
 
 
 class Daemon:

@@ -4,10 +4,10 @@
 import pytest
 
 from lab.routing import bird, frr
-from lab.topology import director_link
+from lab.topology import Shape
 from support.pages import marked
 
-LINK = director_link(1)
+LINK = Shape().director_link(1)
 
 
 @pytest.mark.parametrize("conf", [

@@ -65,6 +65,19 @@ def test_every_packet_is_as_lookup_predicts(shown):
     assert "[2001:db8:f::10]:80" in shown and "203.0.113.10:80" in shown
 
 
+def test_demo_with_proxies_that_have_ipv6_addresses():
+    mark = new_mark()
+    done = subprocess.run([DEMO, "--underlay", "ipv6"], env=environment(mark), capture_output=True, text=True)
+    print(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "") and "FAIL" not in done.stdout
+    assert done.stdout.startswith("client -> router (ECMP) -> 2 directors -> GUE over IPv6 -> 3 proxies -> client\n")
+    assert re.search(r"^    equal  \[2001:db8:b:[12]::2\]:\d+ > 2001:db8:b:1[789]::2  0/2 2001:db8:b:1[789]::2 2001:db8:b:1[789]::2  tcp \d+$", done.stdout, re.M)
+    counted = re.search(r"ok   (\d+) of (\d+) packets are as lookup predicts", done.stdout)
+    assert int(counted[1]) == int(counted[2]) >= 12
+    assert re.fullmatch(r"demo: 0 of \d+ connections broken", done.stdout.splitlines()[-1])
+    assert_nothing_left(mark)
+
+
 def words(line):
     """The line without numbers, bars and column widths, which differ from run to run."""
     return re.sub(r" +", " ", re.sub(r"#+", "#", re.sub(r"[\d.]+", "N", line)))
@@ -124,6 +137,6 @@ def test_demo_needs_root():
 
 
 def test_help_and_unknown_argument():
-    assert "Usage: script/demo [--fleet] [--keep]" in subprocess.run([DEMO, "--help"], capture_output=True, text=True).stdout
+    assert "Usage: script/demo [--fleet] [--underlay ipv6] [--keep]" in subprocess.run([DEMO, "--help"], capture_output=True, text=True).stdout
     wrong = subprocess.run([DEMO, "--kepe"], capture_output=True, text=True)
     assert wrong.returncode == 1 and "'--kepe'" in wrong.stderr

@@ -13,6 +13,7 @@ import sys
 import pytest
 from lab.proxy import DOWNLOAD_BYTES
 from lab.tools import TIMEOUT_S, wait_until
+from lab.topology import NETWORKS, UNDERLAYS, Shape
 from lab_process import LAB, assert_nothing_left, environment, lab, new_mark, start, wait_for_process
 from support.ports import reserved_port
 from support.tree import CLI, TREE
@@ -48,14 +49,18 @@ def on(name, host, *command):
     return done.stdout
 
 
-def test_up_status_exec_shell_down(up):
-    name, _ = up()
+@pytest.mark.parametrize("underlay", UNDERLAYS)
+def test_up_status_exec_shell_down(up, underlay):
+    name, _ = up("--underlay", underlay)
     assert on(name, "client", "curl", "-s", "http://203.0.113.10/").startswith("proxy-")
     assert on(name, "client", "curl", "-s", "http://[2001:db8:f::10]/").startswith("proxy-")
     assert on(name, "proxy-2", "hostname") == "proxy-2\n"
     status = lab("status", "--name", name).stdout
     for host in ("client", "router", "director-1", "director-2", "proxy-1", "proxy-2", "proxy-3"):
         assert f"\n{host} " in status
+    for host, address in (("director-2", Shape(underlay=underlay).director_link(2).address), ("proxy-1", Shape(underlay=underlay).proxy_link(1).address)):
+        assert f"\n{host:12} {address} " in status
+        assert bool(on(name, host, "ip", "-4", "address", "show", "dev", "eth0")) == (underlay == "ipv4")
     shell = subprocess.run(
         [LAB, "shell", "--name", name, "director-2"], input="hostname\n", capture_output=True, text=True)
     assert "director-2\n" in shell.stdout
@@ -81,9 +86,15 @@ def test_the_table_has_the_hops_and_the_balance_of_new(tmp_path, up):
     assert json.loads(on(name, "director-1", "cat", "forwarding_table.json"))["tables"][0]["hops"] == 2
 
 
-def test_the_preflight_finds_nothing_on_a_proxy(up):
-    name, _ = up("--directors", "1", "--proxies", "1")
-    conf = 'echo \'allow_from = ["192.0.2.0/24"];\' >redirect.conf'
+def test_metrics_need_ipv4():
+    done = lab("up", "--metrics", "--underlay", "ipv6")
+    assert done.returncode == 1 and done.stderr.startswith("lab: --metrics: the programs would listen on IPv6 alone")
+
+
+@pytest.mark.parametrize("underlay", UNDERLAYS)
+def test_the_preflight_finds_nothing_on_a_proxy(up, underlay):
+    name, _ = up("--directors", "1", "--proxies", "1", "--underlay", underlay)
+    conf = f'echo \'allow_from = ["{NETWORKS[underlay]}"];\' >redirect.conf'
     on(name, "proxy-1", "sh", "-ec", f"{conf}; glb-redirect attach eth0 --config-file $PWD/redirect.conf")
     report = on(name, "proxy-1", "glb-redirect", "check", "eth0")
     lines = report.splitlines()

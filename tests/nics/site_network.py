@@ -10,7 +10,7 @@ from cards import interface
 from lab.proxy import Proxy
 from lab.table import Table
 from lab.tools import BUILD
-from lab.topology import VIP4, VIP6, VLAN, Network, Shape, proxy_link
+from lab.topology import VIP4, VIP6, VLAN, Network, Shape
 from support.guest import run
 
 SOL_PACKET, PACKET_AUXDATA, TP_STATUS_VLAN_VALID = 263, 8, 0x10
@@ -26,7 +26,7 @@ class Site:
             os.makedirs(folder, exist_ok=True)
         self.network = Network(Shape(directors=1, proxies=2))
         self.client, self.router = self.network.client, self.network.router
-        self.proxies = [Proxy(self.network, proxy_link(number), BUILD) for number in (1, 2)]
+        self.proxies = [Proxy(self.network, self.network.shape.proxy_link(number), BUILD) for number in (1, 2)]
         for proxy in self.proxies:
             proxy.start()
         for proxy in self.proxies:

@@ -5,7 +5,8 @@ import os
 import time
 
 from lab.healthcheck import TRIGGER
-from lab.tools import wait_until
+from lab.tools import endpoint, wait_until
+from lab.topology import HTTP_PORT
 
 SUMMARY = "every glb-healthcheck is killed (-9) while a proxy is unhealthy, and restarted: the tables do not change"
 SHAPE = {"healthcheck": True}
@@ -67,4 +68,4 @@ def tables(fleet):
 
 def probes(fleet, log):
     """The least number of HTTP checks that any proxy has in this log."""
-    return min(log.count(f"info: http {proxy.address}:80/health: ") for proxy in fleet.proxies.values())
+    return min(log.count(f"info: http {endpoint(proxy.address, HTTP_PORT)}/health: ") for proxy in fleet.proxies.values())

@@ -5,6 +5,8 @@ import itertools
 import time
 
 from lab.healthcheck import BOUND_S, INTERVAL_MS, TIMEOUT_MS, TRIGGER
+from lab.tools import endpoint
+from lab.topology import HTTP_PORT
 
 SUMMARY = "nginx stops on a proxy and starts again: the tables follow its health checks, and open connections continue"
 SHAPE = {"healthcheck": True}
@@ -60,7 +62,7 @@ def avoid(stage, own):
 
 def failed_probes(healthcheck, address):
     """How many HTTP checks of a proxy failed in a row before its verdict changed."""
-    log = healthcheck.text()
-    before = log[:log.index(f"backend {address}: http {address}:80/health: healthy -> unhealthy")]
-    probes = [line for line in before.splitlines() if f"info: http {address}:80/health: " in line]
+    log, check = healthcheck.text(), f"http {endpoint(address, HTTP_PORT)}/health"
+    before = log[:log.index(f"backend {address}: {check}: healthy -> unhealthy")]
+    probes = [line for line in before.splitlines() if f"info: {check}: " in line]
     return len(list(itertools.takewhile(lambda line: "/health: passed: " not in line, reversed(probes))))

@@ -6,32 +6,32 @@ from lab.conntrack import counters, fill, tracked
 from lab.topology import ECHO_PORT, HTTP_PORT, OTHER, Link
 
 SUMMARY = "the same load through a NAT with a full conntrack table: it drops packets, while directors and proxies track nothing"
-NAT_VIP = "203.0.113.20"
+NAT_VIPS = {"ipv4": "203.0.113.20", "ipv6": "2001:db8:f::20"}  # by underlay: a NAT does not change the family
 FREE = 64  # free entries in the NAT's conntrack table
 RULES = """\
-table ip nat {{
+table {family} nat {{
 	chain in {{
 		type nat hook prerouting priority dstnat;
-		ip daddr {vip} tcp dport {{ {http}, {echo} }} dnat to numgen inc mod {count} map {{ {proxies} }}
+		{family} daddr {vip} tcp dport {{ {http}, {echo} }} dnat to numgen inc mod {count} map {{ {proxies} }}
 	}}
 	chain out {{
 		type nat hook postrouting priority srcnat;
-		ip protocol tcp snat to {address}
+		meta l4proto tcp snat to {address}
 	}}
 }}
 """
 
 
-def add_nat(fleet):
+def add_nat(fleet, vip):
     """A host beside the directors that balances another VIP with NAT."""
-    network, link = fleet.network, Link(OTHER, "nat")
+    network, link = fleet.network, Link(OTHER, "nat", fleet.shape.underlay)
     host = network.add_host(link)
-    host.ip(f"route add default via {link.gateway}")
-    host.sysctl({"net.ipv4.ip_forward": 1})
-    network.router.ip(f"route add {NAT_VIP} via {link.address}")
+    host.ip(*link.default_routes("eth0"))
+    host.sysctl({"net.ipv4.ip_forward": 1, "net.ipv6.conf.all.forwarding": 1})
+    network.router.ip(f"route add {vip} via {link.address}")
     addresses = [proxy.address for proxy in fleet.proxies.values()]
     rules = RULES.format(
-        vip=NAT_VIP, http=HTTP_PORT, echo=ECHO_PORT, count=len(addresses), address=link.address,
+        family="ip6" if link.only_ipv6 else "ip", vip=vip, http=HTTP_PORT, echo=ECHO_PORT, count=len(addresses), address=link.address,
         proxies=", ".join(f"{number} : {address}" for number, address in enumerate(addresses)))
     host.run("nft", "-f", "-", input=rules)
     return host
@@ -40,11 +40,11 @@ def add_nat(fleet):
 def run(stage):
     fleet = stage.fleet
     stage.start_load()
-    nat = add_nat(fleet)
+    nat = add_nat(fleet, vip := NAT_VIPS[fleet.shape.underlay])
     size = fill(nat, FREE)
     stage.say(f"beside the directors, a NAT with {FREE} free entries in its conntrack table of {size}")
     stage.start_capture()
-    beside = Load(fleet.client, vips=[NAT_VIP])
+    beside = Load(fleet.client, vips=[vip])
     entries = tracked(nat)  # now, because the kernel forgets closed connections after 10 seconds
     there = beside.stop()
     broken = len(there["held_broken"]) + len(there["short_broken"])

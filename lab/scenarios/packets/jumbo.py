@@ -4,7 +4,7 @@
 import random
 
 from lab.clients import Dialogue
-from lab.packet import read_pcap
+from lab.packet import gue_at, read_pcap
 from lab.stage import Capture
 from lab.tools import LabError
 from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, JUMBO_MTU, VIP4, VIP6
@@ -13,7 +13,7 @@ SUMMARY = "an MTU of 9000 everywhere: full frames pass directors and proxies, al
 SHAPE = {"jumbo": True}
 PORT, UPLOAD_BYTES, UPLOAD_S = 15000, 1_000_000, 0.5
 FULL = 14 + JUMBO_MTU  # bytes of a frame
-PROTOCOL_AT, NEXT_HOP_AT = 14 + 20 + 8 + 1, 14 + 20 + 8 + 6  # in a frame of GUE
+PROTOCOL_AT, NEXT_HOP_AT = 1, 6  # in GUE
 FAMILIES = {4: "IPv4", 41: "IPv6"}
 
 
@@ -41,7 +41,8 @@ def full_frames(proxies):
     for proxy in proxies:
         for frame in read_pcap(Capture.path(proxy.link.device)):
             if len(frame) == FULL:
-                found[f"{FAMILIES[frame[PROTOCOL_AT]]} {'second chance' if frame[NEXT_HOP_AT] else 'first hop'}"] += 1
+                gue = frame[gue_at(frame):]
+                found[f"{FAMILIES[gue[PROTOCOL_AT]]} {'second chance' if gue[NEXT_HOP_AT] else 'first hop'}"] += 1
     return found
 
 

@@ -7,7 +7,8 @@ import socket
 import struct
 
 from lab.net import mac
-from lab.tools import TIMEOUT_S, poll, program, wait_until, write
+from lab.proxy import ALLOW_FROM
+from lab.tools import TIMEOUT_S, poll, program, read, wait_until, write
 from lab.topology import GUE_PORT, HTTP_PORT, VIP4
 from lab.wire import ACK, ICMP, TCP, checksum, ip_packet, tcp_segment
 
@@ -15,9 +16,9 @@ SUMMARY = "a stranger sends GUE to a proxy, and neighbours send what they should
 PACKETS = 10  # of each kind
 UDP, SYSLOG = 17, 514
 MANAGEMENT, TRUSTED = "10.66.0.1", "10.66.0.9"  # an address of proxy-1, and one that its firewall lets in
-ELSEWHERE = "8.8.8.8"
+ELSEWHERE = {"ipv4": "8.8.8.8", "ipv6": "2001:4860:4860::8888"}  # by underlay
 STRANGER = "203.0.113.77"  # a source that no host has
-MAX_HOPS = 8  # the default
+MAX_HOPS, NAMED = 4, 6  # as redirect.conf says, and the hops in a packet that names two proxies again and again
 FIREWALL = f"""\
 table inet filter {{
 	chain in {{
@@ -28,9 +29,9 @@ table inet filter {{
 """
 
 
-def gue(inner, hops=()):
-    head = struct.pack("!BBHHBB", 1 + len(hops), 4, 0, 0, 0, len(hops))
-    return head + b"".join(ipaddress.ip_address(hop).packed for hop in hops) + inner
+def gue(inner, hops=(), ipv6=False):
+    packed = b"".join(ipaddress.ip_address(hop).packed for hop in hops)
+    return struct.pack("!BBHHBB", 1 + len(packed) // 4, 4, 0, int(ipv6), 0, len(hops)) + packed + inner
 
 
 def datagram(source, destination, ports, data):
@@ -53,12 +54,13 @@ SYSLOG_LINE = datagram(TRUSTED, MANAGEMENT, (SYSLOG, SYSLOG), b"forged")
 class Sender:
     """Sends GUE from an ordinary UDP socket of a host."""
 
-    def __init__(self, host):
-        self.socket = host.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    def __init__(self, host, ipv6):
+        self.ipv6 = ipv6
+        self.socket = host.socket(socket.AF_INET6 if ipv6 else socket.AF_INET, socket.SOCK_DGRAM)
 
     def send(self, proxy, inner, hops=(), count=PACKETS):
         for _ in range(count):
-            self.socket.sendto(gue(inner, hops), (proxy.address, GUE_PORT))
+            self.socket.sendto(gue(inner, hops, self.ipv6), (proxy.address, GUE_PORT))
 
 
 class Watch:
@@ -81,14 +83,15 @@ class Watch:
         self.stage.say(f"{text}: " + ", ".join(f"{name} {count}" for name, count in counters.items()))
 
 
-def flood_frames(router, proxy, others_mac, other):
+def flood_frames(router, director, proxy, others_mac, other):
     """The router's switch floods: frames for another host arrive at a proxy. Then its neighbour entry for this host is stale."""
     raw = router.packet_socket(proxy.link.device)
-    packet = datagram("192.0.2.6", other.address, (40000, GUE_PORT), gue(unknown_ack(), [proxy.address]))
+    ipv6 = proxy.link.only_ipv6
+    packet = datagram(director.link.address, other.address, (40000, GUE_PORT), gue(unknown_ack(), [proxy.address], ipv6))
     for destination in (others_mac, mac(proxy.host, "eth0")):
         for _ in range(PACKETS):
             addresses = bytes.fromhex(destination.replace(":", "") + mac(router, proxy.link.device).replace(":", ""))
-            raw.send(addresses + b"\x08\x00" + packet)
+            raw.send(addresses + (b"\x86\xdd" if ipv6 else b"\x08\x00") + packet)
     raw.close()
 
 
@@ -101,7 +104,7 @@ def without_vip(stage, neighbour):
     """A proxy routes, and loses its VIP. `glb-redirect follow` tells the program, which must not let the kernel route packets for it."""
     proxy = stage.fleet.start_proxy()
     proxy.wait_ready()
-    write(proxy.redirect_conf, 'allow_from = ["192.0.2.0/24"];\n')
+    write(proxy.redirect_conf, ALLOW_FROM.format(stage.fleet.shape.network))
     proxy.host.run(program("glb-redirect"), "reload", "eth0")
     proxy.host.sysctl({"net.ipv4.ip_forward": 1})
     follower = proxy.host.start(program("glb-redirect"), "follow")
@@ -143,26 +146,31 @@ def run(stage):
     stage.start_load()
     stage.start_capture()
     stage.say(f"proxy-1 has the address {MANAGEMENT} for management, and its firewall lets only {TRUSTED} in")
-    everyone, bounce = (first, second, third), [each.address for each in (second, first) * 14]
+    everyone, bounce = (first, second, third), [each.address for each in (second, first) * (NAMED // 2)]
+    elsewhere, ipv6 = ELSEWHERE[fleet.shape.underlay], fleet.shape.ipv6
+    for proxy in everyone:
+        write(proxy.redirect_conf, f"{read(proxy.redirect_conf)}max_hops = {MAX_HOPS};\n")
+        proxy.host.run(program("glb-redirect"), "reload", "eth0")
 
-    stranger, watch = Sender(fleet.client), Watch(stage, *everyone)
+    stranger, watch = Sender(fleet.client, ipv6), Watch(stage, *everyone)
     stranger.send(first, SYSLOG_LINE)
-    stranger.send(first, unknown_ack(), [ELSEWHERE])
+    stranger.send(first, unknown_ack(), [elsewhere])
     stranger.send(first, unknown_ack(), bounce)
     watch.expect("a stranger", drop_source=3 * PACKETS)
 
-    neighbour, watch = Sender(fleet.directors["director-1"].host), Watch(stage, *everyone)
+    director = fleet.directors["director-1"]
+    neighbour, watch = Sender(director.host, ipv6), Watch(stage, *everyone)
     neighbour.send(first, SYSLOG_LINE)
-    neighbour.send(first, unknown_ack(), [ELSEWHERE])
+    neighbour.send(first, unknown_ack(), [elsewhere])
     watch.expect("a director to other hosts", drop_destination=PACKETS, drop_next_hop=PACKETS)
     watch = Watch(stage, first, second)
     neighbour.send(first, unknown_ack(), bounce, count=1)
-    watch.expect("a packet that names two proxies 14 times", drop_hops=1)
+    watch.expect("a packet that names two proxies again and again", drop_hops=1)
     passed = watch.growth("forwarded_to_alternate")
     stage.expect(f"it is passed on {MAX_HOPS} times", passed == MAX_HOPS, passed)
 
     watch = Watch(stage, *everyone)
-    flood_frames(fleet.network.router, first, mac(second.host, "eth0"), second)
+    flood_frames(fleet.network.router, director, first, mac(second.host, "eth0"), second)
     watch.expect("frames of proxy-2 at proxy-1", not_for_us=2 * PACKETS)
     try:
         received = syslog.recv(100)

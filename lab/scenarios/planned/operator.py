@@ -2,7 +2,7 @@
 """What operators run: `glb-director-cli edit` on the host of each director, which reaches the metrics of the proxies."""
 
 from lab.proxy import EXPORTER_PORT
-from lab.tools import program, write
+from lab.tools import endpoint, program, write
 
 HOSTS = "/run/lab/proxies.txt"  # the file of --proxies
 REFUSED = 3  # exit code of edit
@@ -11,7 +11,7 @@ REFUSED = 3  # exit code of edit
 def start_exporters(fleet):
     for proxy in fleet.proxies.values():
         proxy.start_exporter()
-    write(HOSTS, "".join(f"{proxy.address}:{EXPORTER_PORT}\n" for proxy in fleet.proxies.values()))
+    write(HOSTS, "".join(endpoint(proxy.address, EXPORTER_PORT) + "\n" for proxy in fleet.proxies.values()))
 
 
 def edit(director, *words, **options):

@@ -2,7 +2,7 @@
 """Three routers between a director and the proxies (ECMP). One loses power: only its flows move."""
 
 from lab.net import mac
-from lab.segment import PREFIX, PROXIES, Spine, next_hops, wait_next_hops
+from lab.segment import PROXIES, Spine, next_hops, on_link, wait_next_hops
 from lab.stage import Capture
 from lab.tools import cli_json, poll
 from lab.topology import ECHO_PORT
@@ -31,9 +31,10 @@ def run(stage):
     fleet, network = stage.fleet, stage.fleet.network
     director = fleet.directors["director-1"]
     spines = [Spine(network, number, director.link) for number in (1, 2, 3)]
-    director.host.sysctl({f"net.ipv4.neigh.eth0.{key}": value for key, value in FAST.items()})
-    director.host.ip(f"addr add {PREFIX}.254/24 dev eth0",
-                     f"route add {PROXIES} " + " ".join(f"nexthop via {spine.address}" for spine in spines))
+    underlay, own = fleet.shape.underlay, "".join(on_link(fleet.shape, 254))
+    director.host.sysctl({f"net.{underlay}.neigh.eth0.{key}": value for key, value in FAST.items()})
+    director.host.ip(f"addr add {own} dev eth0",
+                     f"route add {PROXIES[underlay]} " + " ".join(f"nexthop via {spine.address}" for spine in spines))
     wait_next_hops(director, [spine.address for spine in spines])
     macs = {spine.address: mac(spine.host, spine.device) for spine in spines}
     stage.expect("each router has its own MAC address", next_hops(director) == macs, next_hops(director))

@@ -19,15 +19,15 @@ def redirect_stats(proxy, device):
 def put_on_link(fleet, director, proxy):
     """The proxy keeps its address, and its link to the router for replies to clients."""
     join(proxy.host, DEVICE, fleet.network, director.link)
-    proxy.host.sysctl({"net.ipv4.conf.lo.forwarding": 1})  # for --forward fib
+    proxy.host.sysctl({f"net.{fleet.shape.underlay}.conf.lo.forwarding": 1})  # for --forward fib
     # The sender of a frame on this link is the director, so second chances need the route. A macvlan has no native XDP.
     proxy.attach("--forward", "fib", "--mode", "generic", device=DEVICE)
-    director.host.ip(f"route add {proxy.address}/32 dev eth0")
+    director.host.ip(f"route add {proxy.address} dev eth0")
 
 
 def introduce(proxy, other):
     """Lets a proxy pass packets on to another one on the link. XDP resolves no MAC address."""
-    proxy.host.ip(f"route add {other.address}/32 dev {DEVICE}",
+    proxy.host.ip(f"route add {other.address} dev {DEVICE}",
                   f"neigh add {other.address} lladdr {mac(other.host, DEVICE)} nud permanent dev {DEVICE}")
 
 
@@ -70,7 +70,7 @@ def run(stage):
     fleet.change("proxy-2", state="active")
 
     moving = proxies[0]
-    director.host.ip(f"route del {moving.address}/32 dev eth0")
+    director.host.ip(f"route del {moving.address} dev eth0")
     del macs[moving.address]
     wait_next_hops(director, macs)
     seen = arrivals(stage, proxies, near)

@@ -5,7 +5,7 @@ import json
 import subprocess
 
 from lab.tools import TIMEOUT_S, program, wait_until
-from lab.topology import CLIENT_MTU, CLIENTS4, GUE_MTU, VIP4
+from lab.topology import CLIENT_MTU, CLIENTS4, VIP4
 
 SUMMARY = "the links to the proxies are too small for full packets: health says so"
 SHAPE = {"exception_path": True}  # the directors drive eth0 alone, so they also receive ICMP errors to their own addresses
@@ -43,7 +43,7 @@ def run(stage):
     stage.expect("proxies reply to full pings", got == len(CLIENTS4), got)
 
     set_mtu(fleet, CLIENT_MTU)
-    stage.say(f"the router's links to the proxies shrink from {GUE_MTU} to {CLIENT_MTU}, which has no room for the outer headers")
+    stage.say(f"the router's links to the proxies shrink from {fleet.shape.gue_mtu} to {CLIENT_MTU}, which has no room for the outer headers")
     got = full_pings(fleet.client)
     stage.expect("full pings get lost", got == 0, got)
     told = [director for director in directors if director.stats()["underlay_too_big"]]
@@ -56,7 +56,7 @@ def run(stage):
         stage.expect("the health is degraded", (code, reply["state"]) == (1, "degraded"), reply)
         stage.say(f"{director.name}: {reason['text']}")
     stage.note("told", {director.name: director.stats()["underlay_too_big"] for director in told})
-    set_mtu(fleet, GUE_MTU)
+    set_mtu(fleet, fleet.shape.gue_mtu)
     got = full_pings(fleet.client)
     stage.expect("proxies reply to full pings again", got == len(CLIENTS4), got)
     stage.finish()

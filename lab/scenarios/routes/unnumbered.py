@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""BGP unnumbered: the links of the directors have no IPv4 addresses, and IPv4 routes have IPv6 next hops (RFC 8950)."""
+"""BGP unnumbered: the links of the directors have no addresses of the underlay. Next hops are link-local addresses, also those of IPv4
+routes (RFC 8950)."""
 
 import json
 
@@ -7,36 +8,41 @@ from lab.routing.bgp import LOG, Bird, numbered
 from lab.net import mac
 from lab.segment import next_hops, wait_next_hops
 from lab.tools import check_tools, wait_until
-from lab.topology import VIP4
+from lab.topology import VIP4, VIP6
 
-SUMMARY = "BGP unnumbered with BIRD: IPv4 routes with IPv6 next hops; a proxy is added"
+SUMMARY = "BGP unnumbered with BIRD: routes with link-local next hops, also for IPv4; a proxy is added"
 ROUTER = """\
 router id 198.51.100.1;
 """ + LOG + """\
 protocol device {{ scan time 10; }}
-protocol direct {{ ipv4; interface "to-proxy-*"; }}
+protocol direct {{ {underlay}; interface "to-proxy-*"; }}
 protocol kernel {{ merge paths on; ipv4 {{ import none; export where source = RTS_BGP; }}; }}
+protocol kernel {{ merge paths on; ipv6 {{ import none; export where source = RTS_BGP; }}; }}
 template bgp director {{
 	local as 65000;
 	connect delay time 1; connect retry time 1; error wait time 1, 2;
 	ipv4 {{ extended next hop on; import all; export where source = RTS_DEVICE; }};
+	ipv6 {{ import all; export where source = RTS_DEVICE; }};
 }}
 {neighbors}
 """
 NEIGHBOR = 'protocol bgp {name} from director {{ neighbor {address} as 65001; interface "{device}"; }}'
 # The address on lo is the source of GUE, so that ICMP errors about it come back.
 DIRECTOR = """\
-router id {address};
+router id {address4};
 """ + LOG + """\
 protocol device {{ scan time 10; }}
-protocol direct {{ ipv4; interface "lo"; }}
-protocol static {{ ipv4; route {vip}/32 blackhole; }}
+protocol direct {{ {underlay}; interface "lo"; }}
+protocol static {{ ipv4; route {vip4}/32 blackhole; }}
+protocol static {{ ipv6; route {vip6}/128 blackhole; }}
 protocol kernel {{ ipv4 {{ import none; export where source = RTS_BGP; }}; }}
+protocol kernel {{ ipv6 {{ import none; export where source = RTS_BGP; }}; }}
 protocol bgp uplink {{
 	local as 65001;
 	neighbor {router} as 65000; interface "eth0";
 	connect delay time 1; connect retry time 1; error wait time 1, 2;
 	ipv4 {{ extended next hop on; import all; export where source ~ [ RTS_DEVICE, RTS_STATIC ]; }};
+	ipv6 {{ import all; export where source ~ [ RTS_DEVICE, RTS_STATIC ] && net != ::1/128; }};
 }}
 """
 
@@ -46,11 +52,13 @@ def link_local(host, device):
     return next(info["local"] for each in shown for info in each.get("addr_info", ()) if "local" in info)
 
 
-def remove_ipv4(router, director):
-    """Takes the IPv4 addresses from a link, and all IPv4 routes of the director. The source of GUE moves to lo."""
+def remove_addresses(router, director):
+    """Takes the addresses of the underlay from a link, and the director's routes with them. The source of GUE moves to lo."""
     link = director.link
-    director.host.ip(f"addr del {link.address}/30 dev eth0", f"addr add {link.address}/32 dev lo")
-    router.ip(f"addr del {link.gateway}/30 dev {link.device}")
+    bits = link.network.split("/")[1]
+    director.host.ip(f"addr del {link.address}/{bits} dev eth0", f"addr add {link.address} dev lo",
+                     *["route del ::/0"] * link.only_ipv6)
+    router.ip(f"addr del {link.gateway}/{bits} dev {link.device}")
 
 
 def start_birds(router, directors):
@@ -58,27 +66,29 @@ def start_birds(router, directors):
     neighbors = "\n".join(
         NEIGHBOR.format(name=numbered(each.name), address=link_local(each.host, "eth0"), device=each.link.device)
         for each in directors)
-    bird = Bird(router, ROUTER.format(neighbors=neighbors))
+    bird = Bird(router, ROUTER.format(neighbors=neighbors, underlay=directors[0].network.shape.underlay))
     sessions = [(bird, numbered(each.name)) for each in directors]
     for each in directors:
-        conf = DIRECTOR.format(address=each.link.address, vip=VIP4, router=link_local(router, each.link.device))
+        conf = DIRECTOR.format(
+            address4=each.link.address4, underlay=each.link.underlay, vip4=VIP4, vip6=VIP6, router=link_local(router, each.link.device))
         sessions.append((Bird(each.host, conf), "uplink"))
     return sessions
 
 
 def routes_to_proxies(director):
-    """{prefix: IPv6 next hop} of the director's IPv4 routes by BIRD"""
-    shown = json.loads(director.host.run("ip", "-4", "-json", "route", "show", "proto", "bird").stdout)
-    return {route["dst"]: route.get("via", {}).get("host") for route in shown}
+    """{prefix: IPv6 next hop} of the director's routes by BIRD"""
+    family = "-6" if director.link.only_ipv6 else "-4"
+    shown = json.loads(director.host.run("ip", family, "-json", "route", "show", "proto", "bird").stdout)
+    return {route["dst"]: route.get("via", {}).get("host") or route.get("gateway") for route in shown}
 
 
 def run(stage):
     fleet, router = stage.fleet, stage.fleet.network.router
     directors = list(fleet.directors.values())
     check_tools(("bird", "birdc"))
-    router.ip(f"route del {VIP4}")
+    router.ip(f"route del {VIP4}", f"route del {VIP6}")
     for director in directors:
-        remove_ipv4(router, director)
+        remove_addresses(router, director)
     sessions = start_birds(router, directors)
     wait_until(lambda: all(bird.is_established(session) for bird, session in sessions), "the BGP sessions")
     for director in directors:
@@ -89,10 +99,12 @@ def run(stage):
         used = next_hops(director)
         stage.expect("the next hop has the MAC address of the router",
                      used == {router_address: mac(router, director.link.device)}, used)
-    wait_until(lambda: router.run("ip", "route", "show", VIP4).stdout.count("via inet6") == len(directors), "the routes to the VIP")
+    for vip, family, via in ((VIP4, "-4", "via inet6 fe80:"), (VIP6, "-6", "via fe80:")):
+        wait_until(lambda vip=vip, family=family, via=via: router.run("ip", family, "route", "show", vip).stdout.count(via) == len(directors),
+                   f"the routes to {vip}")
     stage.start_load()
     stage.start_capture()
-    stage.say("both directors have IPv4 routes with IPv6 next hops, and no IPv4 address on their links")
+    stage.say("both directors have routes with link-local next hops, and no address of the underlay on their links")
 
     proxy = fleet.start_proxy()
     proxy.wait_ready()
