@@ -28,6 +28,8 @@ VIP4, VIP6 = "10.10.10.10", "fdb4::10"
 CONF = 'allow_from = ["192.0.2.0/24", "192.168.51.0/24"];\n'
 KERNEL = tuple(map(int, platform.release().split(".")[:2]))
 OK, WARN, FAIL = 0, 1, 2
+CONF6 = """echo 'allow_from = ["2001:db8:1::/64", "fd51::/64"];' >$CONF\n"""  # of a proxy behind outer IPv6
+ROOM6 = CONF6 + "ip link set eth0 mtu 1700\n"
 ALLOW_TO = f'allow_to = ["{VIP4}", "{VIP6}"];'
 
 
@@ -190,6 +192,11 @@ FAULTS = [
           "ip route add default via 192.168.60.1; sysctl -qw net.ipv4.conf.eth0.rp_filter=1", "fail", "rp_filter", "eth0", "another interface"),
     Fault("rp_filter is strict for all", "ip route del default; sysctl -qw net.ipv4.conf.all.rp_filter=1",
           "fail", "rp_filter", "eth0", "there is no default route"),
+    Fault("rp_filter without IPv4 outside of lo", ROOM6 + "ip addr del 192.168.51.10/24 dev eth0; sysctl -qw net.ipv4.conf.eth0.rp_filter=2",
+          "fail", "rp_filter", "eth0", "ip -4 route add default via inet6 ROUTER dev eth0", mends=False),
+    Fault("MTU has no room for outer IPv6", CONF6, "warn", "mtu", "eth0", "the outer headers (104 bytes with 4 hops"),
+    Fault("path to an IPv6 next hop is narrow", ROOM6 + "ip route add fd51::77 dev eth0 mtu 1600; echo 'next_hops = [\"fd51::77\"];' >>$CONF",
+          "warn", "mtu", "fd51::77", "packets of 1500 bytes for the next hop need 1604 with 4 hops", mends=False),
     Fault("MTU has no room", "ip link set eth0 mtu 1500", "warn", "mtu", "eth0", "large uploads can hang"),
     Fault("path to a next hop is narrow", "ip route add 192.168.51.77 dev eth0 mtu 1500; echo 'next_hops = [\"192.168.51.0/24\", \"192.168.51.77\"];' >>$CONF",
           "warn", "mtu", "192.168.51.77", "MTU of 1500", mends=False),
@@ -220,6 +227,8 @@ FAULTS = [
           "glb-redirect attach eth0 --config-file $CONF --syn-cookies on; sysctl -qw net.ipv6.conf.lo.forwarding=0"), "warn", "syn_cookies", "lo", "finds no routes"),
     Fault("--forward fib without route look-ups", lambda proxy: proxy.shell("sysctl -qw net.ipv4.conf.lo.forwarding=1\n"
           "glb-redirect attach eth0 --config-file $CONF --forward fib; sysctl -qw net.ipv4.conf.lo.forwarding=0"), "fail", "syn_cookies", "lo", "finds no routes"),
+    Fault("--forward fib without IPv6 route look-ups", lambda proxy: proxy.shell(ROOM6 + "sysctl -qw net.ipv6.conf.lo.forwarding=1\n"
+          "glb-redirect attach eth0 --config-file $CONF --forward fib; sysctl -qw net.ipv6.conf.lo.forwarding=0"), "fail", "syn_cookies", "lo", "finds no routes"),
     Fault("somaxconn is small", "sysctl -qw net.core.somaxconn=128", "warn", "backlog", "", "net.core.somaxconn is 128"),
     Fault("backlog is small", lambda proxy: proxy.listen(("0.0.0.0", 8080), 5), "warn", "backlog", "0.0.0.0:8080 (5)", "bursts", mends=False),
     Fault("queue is full", full_queue, "fail", "backlog", f"{VIP4}:81", "1 connections wait", mends=False),
@@ -327,6 +336,9 @@ HEALTHY = {
     "an AnyIP route instead of an address": (f"ip addr del {VIP4}/32 dev lo; ip route add local 10.10.0.0/16 dev lo", ("--vip", VIP4)),
     "a prefix of VIPs": ("true", ("--vip", "10.10.10.0/24")),
     "strict rp_filter with the default route": ("sysctl -qw net.ipv4.conf.eth0.rp_filter=1", ()),
+    "outer IPv6": (ROOM6, ()),
+    "no IPv4 outside of lo": (ROOM6 + "ip addr del 192.168.51.10/24 dev eth0; sysctl -qw net.ipv4.conf.eth0.rp_filter=2\n"
+                              "ip -4 route add default via inet6 fd51::1 dev eth0 mtu 1500", ()),
     "advmss instead of a large MTU": ("ip link set eth0 mtu 1500; ip route change default via 192.168.51.1 advmss 1392\n"
                                       "ip -6 route change default via fd51::1 advmss 1392", ()),
     "arp_ignore": ("ip addr add 192.168.51.80/32 dev lo; sysctl -qw net.ipv4.conf.all.arp_ignore=1", ()),

@@ -34,8 +34,8 @@ static const struct finding left_out = {FINDINGS_WARN, NULL, "only {1} of {2} VI
 /* '/' as separator, because names of interfaces have dots. */
 static const struct finding strict_rp_filter = {FINDINGS_FAIL, "sysctl -w net/ipv4/conf/{0}/rp_filter=2",
 	"rp_filter is strict, and {1}: the kernel drops packets of clients whose route does not use {0}"};
-static const struct finding no_ipv4_route = {FINDINGS_FAIL, "ip route add default via inet6 ROUTER dev {0}",
-	"it has no IPv4 address and no IPv4 default route, so with rp_filter {1} the kernel drops IPv4 packets of clients"};
+static const struct finding no_ipv4_route = {FINDINGS_FAIL, NULL,
+	"it has no IPv4 address, and no IPv4 default route uses it, so with rp_filter {1} the kernel drops IPv4 packets of clients: ip -4 route add default via inet6 ROUTER dev {0}"};
 static const struct finding answers_arp = {FINDINGS_WARN,
 	"sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2",
 	"it belongs to the network of {1}, where this host answers ARP requests for it"};
@@ -252,7 +252,11 @@ void check_arp(void *subject)
 
 static uint32_t overhead_of(const struct check *check, uint8_t family)
 {
-	return family == NETADDR_V6 ? GUE_OUTER_SIZE_IPV6(check->hops - 1) : GUE_OUTER_SIZE(check->hops - 1);
+	uint32_t later = check->hops - 1;
+
+	if (family == NETADDR_V4)
+		return GUE_OUTER_SIZE(later);
+	return GUE_OUTER_SIZE_IPV6(later < GUE_MAX_LATER_IPV6 ? later : GUE_MAX_LATER_IPV6);
 }
 
 /* Returns the bytes of the outer headers, of the longer ones if this host gets both kinds. */
