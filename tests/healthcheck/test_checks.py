@@ -404,14 +404,17 @@ def test_fou_without_a_port_ends_with_its_icmp_error(daemon):
     assert (result, reason) == ("refused", "Connection refused")
 
 
-def test_tunnel_through_glb_redirect(daemon, proxies):
+@pytest.mark.parametrize("proxy, host, end", ((PROXY, PROXY, ""), (PROXY6, f"[{PROXY6}]", f": {NO_REDIRECT}")))
+def test_tunnel_through_glb_redirect(daemon, proxies, proxy, host, end):
     """glb-redirect is the end of the tunnel, on a port on which no process listens."""
-    checks = [f"gue {PROXY}:{GUE_REDIRECT} to {to}" for to in (PROXY, VIP, VIP6)]
+    checks = [f"gue {host}:{GUE_REDIRECT} to {to}" for to in (proxy, VIP, VIP6)]
     proxies.run(str(REDIRECT), "attach", "wire", "--port", str(GUE_REDIRECT))
-    assert once(daemon, backend(PROXY, gue=GUE_REDIRECT), tunnel_vip=True) == dict.fromkeys(checks, ("passed", "echo reply"))
+    for checksum in (False, True):
+        rows = once(daemon, backend(proxy, gue=GUE_REDIRECT), tunnel_vip=True, outbound_udp_checksum=checksum)
+        assert rows == dict.fromkeys(checks, ("passed", "echo reply"))
     proxies.run(str(REDIRECT), "detach", "wire")
-    rows = once(daemon, backend(PROXY, gue=GUE_REDIRECT), tunnel_vip=True)
-    assert rows == dict.fromkeys(checks, ("refused", "Connection refused"))
+    rows = once(daemon, backend(proxy, gue=GUE_REDIRECT), tunnel_vip=True, outbound_udp_checksum=True)
+    assert rows == dict.fromkeys(checks, ("refused", f"Connection refused{end}"))
 
 
 def test_host_without_an_address_for_the_reply(servers, tmp_path):
