@@ -94,10 +94,13 @@ static bool fill_table(const struct world *world, unsigned index, struct table *
 		table->seed[i] = (uint8_t)world_mix(index * 64 + 32 + i);
 	}
 	for (unsigned i = 0; i < world->backends; i++) {
-		uint8_t bytes[4];
+		uint8_t bytes[16];
 
-		store_be32(bytes, 172u << 24 | index << 16 | (i + 1));
-		table->backends[i].addr = netaddr_from_bytes(NETADDR_V4, bytes);
+		if (world->ipv6_hops)
+			world_write_v6(bytes, 172u << 24 | index << 16 | (i + 1));
+		else
+			store_be32(bytes, 172u << 24 | index << 16 | (i + 1));
+		table->backends[i].addr = netaddr_from_bytes(world->ipv6_hops ? NETADDR_V6 : NETADDR_V4, bytes);
 		table->backends[i].state = TABLE_ACTIVE;
 		table->backends[i].healthy = true;
 	}

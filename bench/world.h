@@ -39,6 +39,7 @@ struct world {
 	unsigned lengths, port_maps;
 	bool half_unmatched; /* one of two packets goes to a port that no table has */
 	enum world_family family;
+	bool ipv6_hops; /* the backends have IPv6 addresses */
 	enum world_kind kind;
 	bool few; /* one of WORLD_FEW packets is of the kind `kind`, the others are ordinary */
 };

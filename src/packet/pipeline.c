@@ -163,7 +163,7 @@ static bool fast_path_applies(const struct pipeline *pipeline)
 {
 	const struct routes *routes = pipeline->routes;
 
-	return pipeline->fast && !routes->ipv6 && routes->set.count && next_hops_any(pipeline->next_hops) &&
+	return pipeline->fast && routes->set.count && next_hops_any(pipeline->next_hops) &&
 	       admission_accepts_vlan(&pipeline->steering->admission, 0); /* the fast path takes untagged frames */
 }
 
@@ -241,7 +241,7 @@ static uint64_t parse_rest(struct pipeline *pipeline, struct burst *burst, uint6
 {
 	uint64_t forwarded = parse_and_classify(pipeline, burst, lanes);
 
-	if (!pipeline->fast || pipeline->routes->ipv6 || !forwarded || !next_hops_any(pipeline->next_hops))
+	if (!pipeline->fast || !forwarded || !next_hops_any(pipeline->next_hops))
 		return lanes;
 	return (lanes & ~forwarded) | run_lanes(pipeline, burst, forwarded);
 }

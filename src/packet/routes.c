@@ -168,6 +168,7 @@ static bool fill_table(struct routes *routes, uint32_t t)
 		.row_hops = table->row_hops,
 	};
 	distinct = routes_rows_are_distinct(table);
+	distinct &= !routes->outer_ipv6[t] || table->row_hops <= ENCAPSULATE_MAX_IPV6;
 	routes->hop_counts[t] = distinct || table->row_hops <= 2 ? table->row_hops : 0;
 	routes->pairs_only &= distinct && table->row_hops == 2;
 	siphash_begin(&routes->keys[t], table->hash_key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Forwarding tables whose rows are simple to predict: hop i of row r is backend (r + i) % backends, and backend b of
- * table t is 192.168.t.b. All 16 bytes of the hash key of table t are t.
+ * table t is 192.168.t.b, or fd00::192.168.t.b. All 16 bytes of the hash key of table t are t.
  */
 #pragma once
 
@@ -41,6 +41,18 @@ static inline struct table *handmade_table(struct table_set *set, uint32_t backe
 	for (uint32_t at = 0; at < (uint32_t)TABLE_ROWS * row_hops; at++)
 		table->rows[at] = (uint16_t)((at / row_hops + at % row_hops) % backends);
 	return table;
+}
+
+/* Gives the backends of a table IPv6 addresses. */
+static inline void handmade_ipv6(struct table *table)
+{
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		struct netaddr *addr = &table->backends[i].addr;
+		struct net_ipv6_address bytes = {{0xfd}};
+
+		memcpy(bytes.bytes + 12, addr->bytes, 4);
+		*addr = netaddr_from_bytes(NETADDR_V6, &bytes);
+	}
 }
 
 static inline void handmade_bind(

@@ -49,9 +49,9 @@ static uint64_t mix(uint64_t z)
 }
 
 /* The rows are random, because hashing backends would take longer than the check. */
-static bool fill_table(struct table *table)
+static bool fill_table(struct table *table, enum netaddr_family outer)
 {
-	uint8_t bytes[4];
+	uint8_t bytes[16] = {0};
 
 	*table = (struct table){
 		.hops = 2,
@@ -67,7 +67,7 @@ static bool fill_table(struct table *table)
 	for (uint32_t i = 0; i < BACKENDS; i++) {
 		store_be32(bytes, 0xac100001u + i);
 		table->backends[i] = (struct table_backend){
-			.addr = netaddr_from_bytes(NETADDR_V4, bytes), .state = TABLE_ACTIVE, .healthy = true};
+			.addr = netaddr_from_bytes(outer, bytes), .state = TABLE_ACTIVE, .healthy = true};
 	}
 	for (uint32_t row = 0; row < TABLE_ROWS; row++) {
 		uint64_t hash = mix(row);
@@ -86,14 +86,14 @@ static bool fill_table(struct table *table)
 	return true;
 }
 
-static struct routes *make_routes(void)
+static struct routes *make_routes(enum netaddr_family outer)
 {
 	struct table_set set = {.tables = calloc(1, sizeof(*set.tables))};
 	struct faults faults = {0};
 	struct routes *routes = NULL;
 
 	set.count = set.tables ? 1 : 0;
-	if (set.tables && fill_table(set.tables))
+	if (set.tables && fill_table(set.tables, outer))
 		routes = routes_create(&set, &faults);
 	else
 		table_set_free(&set);
@@ -141,14 +141,14 @@ static void write_packets(struct trial *trial, bool v6)
 		(v6 ? write_v6 : write_v4)(trial->rooms[i] + START + NET_ETHERNET_SIZE, mix(i));
 }
 
-static struct trial *open_trial(void)
+static struct trial *open_trial(enum netaddr_family outer)
 {
 	struct trial *trial = aligned_alloc(_Alignof(struct trial), sizeof(*trial));
 
 	if (!trial)
 		return NULL;
 	memset(trial, 0, sizeof(*trial));
-	trial->routes = make_routes();
+	trial->routes = make_routes(outer);
 	if (!trial->routes) {
 		free(trial);
 		return NULL;
@@ -228,14 +228,17 @@ static unsigned find_wrong(struct trial *trial, lanes_fn *const variants[ISA_COU
 
 unsigned isa_check(lanes_fn *const variants[ISA_COUNT], unsigned set)
 {
-	struct trial *trial = open_trial();
 	unsigned wrong = 0;
 
-	for (int v6 = 0; trial && v6 < 2; v6++) {
-		write_packets(trial, v6);
-		wrong |= find_wrong(trial, variants, set);
+	for (enum netaddr_family outer = NETADDR_V4; outer <= NETADDR_V6; outer++) {
+		struct trial *trial = open_trial(outer);
+
+		for (int v6 = 0; trial && v6 < 2; v6++) {
+			write_packets(trial, v6);
+			wrong |= find_wrong(trial, variants, set);
+		}
+		if (trial)
+			close_trial(trial);
 	}
-	if (trial)
-		close_trial(trial);
 	return wrong;
 }

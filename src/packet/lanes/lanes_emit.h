@@ -36,8 +36,19 @@ INLINE void store_patches(struct block *block, const uint32_t ip[BLOCK], const u
 #endif
 }
 
-/* Computes the patches of a block, in the byte order of the wire. Packets over the MTU are not eligible. */
-INLINE void prepare_patches(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
+/* Finds the outer family of a block. */
+INLINE void find_outer_families(const struct routes *routes, struct block *block)
+{
+	if (routes->ipv6_only)
+		EACH (i)
+			block->outer_ipv6[i] = 1;
+	else
+		gather_u32(routes->outer_ipv6, block->table, block->outer_ipv6);
+}
+
+/* ipv6: some packets may have outer IPv6, whose IPv4 checksum is then computed for nothing. */
+INLINE void compute_patches(
+	const struct lanes_job *job, const struct lanes *lanes, uint32_t base, bool ipv6, struct block *block)
 {
 	uint32_t constant_sum = job->prebuilt[0].sum, mtu = job->steering->outbound_mtu;
 	uint32_t ip[BLOCK], udp[BLOCK], hash[BLOCK];
@@ -47,7 +58,10 @@ INLINE void prepare_patches(const struct lanes_job *job, const struct lanes *lan
 	if (!job->next_hops->single)
 		find_next_hops(job, lanes, base, hash, block);
 	EACH (i) {
-		uint32_t total = block->total[i] + GUE_OUTER_SIZE(0) + 4 * (block->hop_count[i] - 1u);
+		uint32_t six = ipv6 ? block->outer_ipv6[i] : 0;
+		uint32_t ip_size = GUE_IPV4_SIZE + six * (GUE_IPV6_SIZE - GUE_IPV4_SIZE);
+		uint32_t total = block->total[i] + ip_size + GUE_UDP_SIZE + GUE_BASE_SIZE +
+				 ((block->hop_count[i] - 1u) << (2 + 2 * six));
 		uint32_t sum = constant_sum + swap16(total) + (block->hops[0][i] & 0xffff) + (block->hops[0][i] >> 16);
 		uint32_t hint = lanes->ports[base + i] & 0xffff; /* the source port, not swapped */
 		uint32_t port = (swap16(hash[i]) ^ hint) | 0x80;
@@ -56,10 +70,21 @@ INLINE void prepare_patches(const struct lanes_job *job, const struct lanes *lan
 		sum = (sum & 0xffff) + (sum >> 16);
 		block->eligible[i] &= total <= mtu;
 		ip[i] = swap16(total) | (~sum & 0xffff) << 16;
-		udp[i] = port | swap16(total - GUE_IPV4_SIZE) << 16;
+		udp[i] = port | swap16(total - ip_size) << 16;
 		block->total[i] = total;
 	}
 	store_patches(block, ip, udp);
+}
+
+/* Computes the patches of a block, in the byte order of the wire. Packets over the MTU are not eligible. */
+INLINE void prepare_patches(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
+{
+	if (!job->routes->ipv6) {
+		compute_patches(job, lanes, base, false, block);
+		return;
+	}
+	find_outer_families(job->routes, block);
+	compute_patches(job, lanes, base, true, block);
 }
 
 /*
@@ -144,24 +169,47 @@ INLINE void write_later(uint8_t *out, const struct block *block, uint32_t i, uns
 		memcpy(out + 4 * (count - 1), &block->later[count / 2][i], 4);
 }
 
-/* macs: those of the next hops; NULL: the headers have the MAC of the only one. */
-INLINE void write_lane(const struct prebuilt_headers *headers, const uint64_t *macs, const struct block *block,
-	uint32_t i, unsigned hops, uint8_t *out)
+INLINE void write_lane_ipv6(const struct prebuilt_headers *headers, uint64_t mac, const struct net_ipv6_address *ipv6,
+	const struct block *block, uint32_t i, unsigned hops, uint8_t *out)
 {
+#if WIDE == 1
+	uint32_t port_length = block->udp_patch[i];
+#else
+	uint32_t port_length = block->patches[PATCH(i)][2];
+#endif
+
+	prebuilt_write_ipv6(
+		out, headers, mac, port_length, &ipv6[block->hops[0][i]], hops > 1 ? &ipv6[block->hops[1][i]] : NULL);
+	for (unsigned hop = 2; hop < hops; hop++)
+		memcpy(out + PREBUILT_IPV6_HOPS + 16 * (hop - 1),
+			&ipv6[(uint32_t)(block->later[hop / 2 - 1][i] >> hop % 2 * 32)], 16);
+}
+
+/* macs: those of the next hops; NULL: the headers have the MAC of the only one. ipv6: NULL: outer IPv4. */
+INLINE void write_lane(const struct prebuilt_headers *headers, const uint64_t *macs,
+	const struct net_ipv6_address *ipv6, const struct block *block, uint32_t i, unsigned hops, uint8_t *out)
+{
+	const uint64_t *mac = macs ? &macs[block->next_hop[i]] : NULL;
+
 #if WIDE == 1
 	const uint32_t patch[4] = {block->ip_patch[i], block->hops[0][i], block->udp_patch[i], block->hops[1][i]};
 #else
 	const uint32_t *patch = block->patches[PATCH(i)];
 #endif
 
-	write_outer(out, headers, patch, macs ? &macs[block->next_hop[i]] : NULL, hops);
+	if (ipv6) {
+		write_lane_ipv6(headers, mac ? *mac : 0, ipv6, block, i, hops, out);
+		return;
+	}
+	write_outer(out, headers, patch, mac, hops);
 	if (hops > 2)
 		write_later(out + PREBUILT_HOPS + 4, block, i, hops - 2);
 }
 
-/* Writes a block of eligible packets that have the same number of hops, at least 2, and are neighbours in the burst. */
-INLINE void emit_full_block(const struct prebuilt_headers *headers, const uint64_t *macs, const struct block *block,
-	unsigned hops, struct burst *burst, uint32_t base)
+/* Writes a block of eligible packets that have the same outer family and number of hops, at least 2, and are neighbours
+ * in the burst. */
+INLINE void emit_full_block(const struct prebuilt_headers *headers, const uint64_t *macs,
+	const struct net_ipv6_address *ipv6, const struct block *block, unsigned hops, struct burst *burst, uint32_t base)
 {
 	EACH (i) {
 		burst->verdict[base + i] = VERDICT_FORWARDED;
@@ -170,9 +218,9 @@ INLINE void emit_full_block(const struct prebuilt_headers *headers, const uint64
 		burst->out_size[base + i] = NET_ETHERNET_SIZE + block->total[i];
 	}
 	EACH (i) {
-		uint8_t *out = burst->frame[base + i] + NET_ETHERNET_SIZE - encapsulate_size(false, hops);
+		uint8_t *out = burst->frame[base + i] + NET_ETHERNET_SIZE - encapsulate_size(ipv6, hops);
 
-		write_lane(headers, macs, block, i, hops, out);
+		write_lane(headers, macs, ipv6, block, i, hops, out);
 		burst->out[base + i] = out;
 	}
 }
@@ -182,10 +230,11 @@ INLINE void write_frame(const struct lanes_job *job, bool v6, uint32_t offset, c
 	struct burst *burst, uint32_t lane)
 {
 	uint32_t hops = block->hop_count[i];
-	uint8_t *out = burst->frame[lane] + offset - encapsulate_size(false, hops);
+	bool six = job->routes->ipv6 && block->outer_ipv6[i];
+	uint8_t *out = burst->frame[lane] + offset - encapsulate_size(six, hops);
 
-	write_lane(&job->prebuilt[PREBUILT_INDEX(0, v6, hops)], job->next_hops->single ? NULL : job->next_hops->macs,
-		block, i, hops, out);
+	write_lane(&job->prebuilt[PREBUILT_INDEX(six, v6, hops)], job->next_hops->single ? NULL : job->next_hops->macs,
+		six ? job->routes->ipv6 : NULL, block, i, hops, out);
 	burst->out[lane] = out;
 }
 
@@ -217,17 +266,23 @@ INLINE void finish_without_next_hop(const struct block *block, uint32_t i, struc
 INLINE void emit_neighbours(const struct lanes_job *job, bool v6, const struct block *block, unsigned hops,
 	struct burst *burst, uint32_t base)
 {
-	const struct prebuilt_headers *headers = &job->prebuilt[PREBUILT_INDEX(0, v6, hops)];
+	const struct net_ipv6_address *ipv6 = job->routes->ipv6;
+	bool six = ipv6 && block->outer_ipv6[0];
+	const struct prebuilt_headers *headers = &job->prebuilt[PREBUILT_INDEX(six, v6, hops)];
 	const uint64_t *macs = job->next_hops->single ? NULL : job->next_hops->macs;
 
-	if (hops == 2 && !macs)
-		emit_full_block(headers, NULL, block, 2, burst, base);
+	if (six && hops == 2 && !macs)
+		emit_full_block(headers, NULL, ipv6, block, 2, burst, base);
+	else if (six)
+		emit_full_block(headers, macs, ipv6, block, hops, burst, base);
+	else if (hops == 2 && !macs)
+		emit_full_block(headers, NULL, NULL, block, 2, burst, base);
 	else if (hops == 2)
-		emit_full_block(headers, macs, block, 2, burst, base);
+		emit_full_block(headers, macs, NULL, block, 2, burst, base);
 	else if (!macs)
-		emit_full_block(headers, NULL, block, hops, burst, base);
+		emit_full_block(headers, NULL, NULL, block, hops, burst, base);
 	else
-		emit_full_block(headers, macs, block, hops, burst, base);
+		emit_full_block(headers, macs, NULL, block, hops, burst, base);
 }
 
 /* Writes the results of a block. Returns the lanes of the burst for the general path. */
@@ -241,6 +296,9 @@ INLINE uint64_t emit(const struct lanes_job *job, const struct lanes *lanes, uin
 
 	EACH (i)
 		all &= block->eligible[i] & (block->hop_count[i] == hops);
+	if (job->routes->ipv6 && !job->routes->ipv6_only)
+		EACH (i)
+			all &= block->outer_ipv6[i] == block->outer_ipv6[0];
 	if (__builtin_expect(all && lanes->index == all_lanes, 1)) {
 		emit_neighbours(job, v6, block, hops, burst, base);
 		return 0;

@@ -59,7 +59,7 @@ struct block {
 	uint32_t table[BLOCK];
 	uint64_t hash[BLOCK], alt_hash[BLOCK];
 	uint32_t backend[BLOCK]; /* first hop: index in routes->addresses */
-	uint32_t hops[2][BLOCK]; /* network order */
+	uint32_t hops[2][BLOCK]; /* as in struct steer_result */
 	/* The hops after those, in pairs: the third hop in the low half of [0], the fourth in its high half,
 	 * and so on. */
 	uint64_t later[(PREBUILT_MAX_HOPS - 2) / 2][BLOCK];
@@ -73,6 +73,7 @@ struct block {
 	uint32_t patches[BLOCK][4];
 #endif
 	uint32_t hop_count[BLOCK];
+	uint32_t outer_ipv6[BLOCK]; /* 1: the outer header is IPv6. Only if routes->ipv6 is set */
 } __attribute__((aligned(64)));
 
 static const uint8_t all_lanes[BURST_MAX] = {

@@ -106,12 +106,15 @@ static void compare_addressed(
 static void test_the_fast_path_takes_rows_of_each_length(void **state)
 {
 	(void)state;
-	for (uint8_t hops = 1; hops <= TABLE_MAX_HOPS; hops++) {
+	for (uint8_t number = 0; number < TABLE_MAX_HOPS + ENCAPSULATE_MAX_IPV6; number++) {
+		uint8_t hops = (uint8_t)(1 + number % TABLE_MAX_HOPS);
 		struct table_set set = {0};
 		struct next_hops *several;
 		struct routes *routes;
 
 		handmade_table(&set, 100, hops);
+		if (number >= TABLE_MAX_HOPS)
+			handmade_ipv6(&set.tables[0]);
 		handmade_bind(&set, 0, "10.77.0.0/24", TABLE_TCP, 1000, 1000 + BURST_MAX);
 		routes = handmade_routes(&set);
 		several = random_next_hops(routes);

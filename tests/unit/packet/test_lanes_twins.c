@@ -28,7 +28,7 @@
 #endif
 
 #define SEEDS  512
-#define WORLDS 8
+#define WORLDS 12
 
 struct seed {
 	uint8_t bytes[ROOM - BEFORE];
@@ -39,7 +39,8 @@ static struct seed seeds[SEEDS];
 /*
  * Routes with: one table; many tables; no table; many tables and two hops in every row; the same, with a table of 257
  * backends; many tables in which some backends have the same address; many tables, and no room for all port maps; many
- * tables that share rows, and few with more than two hops.
+ * tables that share rows, and few with more than two hops; and then with IPv6 hops: one table and two hops in every row;
+ * many tables; many tables of which half have IPv4 hops; many tables in which some backends have the same address.
  */
 static struct routes *worlds[WORLDS];
 static uint64_t seen[VERDICT_COUNT];
@@ -60,21 +61,30 @@ static void bind_all(struct table_set *set, uint32_t table)
 	handmade_bind(set, table, "fdb4:0:0:1::/64", TABLE_UDP, (uint16_t)table, 60000);
 }
 
-/* most: backends of the first table. two_hops: every row has two hops, else 1 to 8. */
-static struct routes *make_world(uint32_t tables, uint32_t most, bool two_hops)
+/* most: backends of the first table. two_hops: every row has two hops, else 1 to 8, or 1 to 5 with IPv6. ipv6: one of so
+ * many tables has IPv6 backends; 0: none. */
+static struct routes *make_world(uint32_t tables, uint32_t most, bool two_hops, uint32_t ipv6)
 {
 	struct table_set set = {0};
 
 	for (uint32_t t = 0; t < tables; t++) {
+		bool six = ipv6 && t % ipv6 == 0;
+
 		/* with 2 backends and 4 hops, rows have addresses twice */
-		handmade_table(&set, t == 0 ? most : t % 5 == 4 ? 2 : 100, (uint8_t)(two_hops ? 2 : 1 + t % 8));
+		handmade_table(&set,
+			t == 0       ? most
+			: t % 5 == 4 ? 2
+				     : 100,
+			(uint8_t)(two_hops ? 2 : 1 + t % (six ? ENCAPSULATE_MAX_IPV6 : 8)));
+		if (six)
+			handmade_ipv6(&set.tables[t]);
 		bind_all(&set, t);
 	}
 	return handmade_routes(&set);
 }
 
 /* Rows of two hops name some addresses twice. */
-static struct routes *make_repeating_world(void)
+static struct routes *make_repeating_world(bool ipv6)
 {
 	struct table_set set = {0};
 
@@ -82,6 +92,8 @@ static struct routes *make_repeating_world(void)
 		handmade_table(&set, t == 7 ? 1 : 60 + t, 2);
 		for (uint32_t i = 1; t != 7 && i < 60; i += 1 + t)
 			set.tables[t].backends[i] = set.tables[t].backends[i - 1];
+		if (ipv6)
+			handmade_ipv6(&set.tables[t]);
 		bind_all(&set, t);
 	}
 	return handmade_routes(&set);
@@ -104,7 +116,7 @@ static struct routes *make_sharing_world(void)
 
 static struct routes *make_misfit_world(void)
 {
-	struct routes *routes = make_world(20, 100, false);
+	struct routes *routes = make_world(20, 100, false, 0);
 	const struct portmap_limits limits = {.maps = 40, .pages = 200};
 
 	portmap_free(routes->portmap);
@@ -152,14 +164,20 @@ static void random_packet(struct packet *packet)
 static int set_up(void **state)
 {
 	(void)state;
-	worlds[0] = make_world(1, 100, true);
-	worlds[1] = make_world(20, 100, false);
-	worlds[2] = make_world(0, 0, false);
-	worlds[3] = make_world(20, 256, true);
-	worlds[4] = make_world(20, 257, true);
-	worlds[5] = make_repeating_world();
+	worlds[0] = make_world(1, 100, true, 0);
+	worlds[1] = make_world(20, 100, false, 0);
+	worlds[2] = make_world(0, 0, false, 0);
+	worlds[3] = make_world(20, 256, true, 0);
+	worlds[4] = make_world(20, 257, true, 0);
+	worlds[5] = make_repeating_world(false);
 	worlds[6] = make_misfit_world();
 	worlds[7] = make_sharing_world();
+	worlds[8] = make_world(1, 100, true, 1);
+	worlds[9] = make_world(20, 100, false, 1);
+	worlds[10] = make_world(20, 100, false, 2);
+	worlds[11] = make_repeating_world(true);
+	for (unsigned i = 0; i < WORLDS; i++)
+		assert_true(i == 2 || (worlds[i]->ipv6_only == (i > 7 && i != 10) && !worlds[i]->ipv6 == (i < 8)));
 	assert_true(worlds[0]->hop_bits == 8 && worlds[1]->hop_bits == 7 && worlds[3]->hop_bits == 8);
 	assert_true(worlds[4]->hop_bits == 9 && worlds[7]->hop_bits == 7);
 	assert_true(worlds[1]->pairs_whole && !worlds[1]->pairs_only && !worlds[1]->rows_shared);
@@ -310,7 +328,9 @@ static uint64_t compare(
 		.routes = routes,
 		.next_hops = next_hops ? next_hops : &one_next_hop,
 		.steering = steering,
-		.outer = {.source_mac = {2, 9, 8, 7, 6, 5}, .source_ip = inet_addr("192.0.2.1")},
+		.outer = {.source_mac = {2, 9, 8, 7, 6, 5},
+			.source_ip = inet_addr("192.0.2.1"),
+			.source_ip6 = {0x20, 1, [15] = 7}},
 		.fast = fast,
 		.port_mac = PORT_MAC,
 		.reply_to_sender = steering->hash_fields % 2,
@@ -348,7 +368,7 @@ static void test_fast_path_of_each_isa_gives_the_results_of_the_general_path(voi
 			continue;
 		}
 		for (uint8_t fields = 1; fields < 16; fields++) {
-			uint32_t inputs = INPUTS / usable / 15 / 7 + 1;
+			uint32_t inputs = INPUTS / usable / 15 / WORLDS + 1;
 			struct steering_config steering = {
 				.hash_fields = fields, .forward_ping = fields % 2, .outbound_mtu = 1500};
 
@@ -359,6 +379,8 @@ static void test_fast_path_of_each_isa_gives_the_results_of_the_general_path(voi
 			steering.send_too_big = true;
 			steering.exception_path = true;
 			compare(forward, &steering, worlds[1], 2 * inputs);
+			steering.outbound_mtu = 130; /* the same with IPv6 hops */
+			compare(forward, &steering, worlds[10], 2 * inputs);
 		}
 	}
 }
@@ -394,13 +416,14 @@ static void test_fast_path_with_alt_hash_fields_gives_the_results_of_the_general
 		uint64_t forwarded[WORLDS] = {0};
 
 		for (uint8_t alt = 1; isa_usable(isa) && alt < 16; alt++) {
-			struct steering_config steering = {.hash_fields = (uint8_t)(alt % 5 + 1),
-				.alt_hash_fields = alt,
-				.outbound_mtu = alt % 2 ? 1500 : 104}; /* some are too big */
+			struct steering_config steering = {.hash_fields = (uint8_t)(alt % 5 + 1), .alt_hash_fields = alt};
 
-			for (unsigned world = 0; world < WORLDS; world++)
+			for (unsigned world = 0; world < WORLDS; world++) {
+				/* some are too big */
+				steering.outbound_mtu = alt % 2 ? 1500 : worlds[world]->ipv6 ? 150 : 104;
 				if (world != 2)
 					forwarded[world] += compare(lanes_by_isa[isa], &steering, worlds[world], inputs);
+			}
 		}
 		for (unsigned world = 0; isa_usable(isa) && world < WORLDS; world++)
 			if (world != 2)
@@ -423,7 +446,8 @@ static void test_admission_is_the_same_on_the_fast_path_of_each_isa(void **state
 				.exception_path = number % 2,
 				.admission = strange_admission(number)};
 
-			compare(lanes_by_isa[isa], &steering, worlds[number % 2 ? 1 : 0], INPUTS / 1000 + 1000);
+			compare(lanes_by_isa[isa], &steering, worlds[number % 2 ? number % 4 > 1 ? 10 : 1 : 0],
+				INPUTS / 1000 + 1000);
 		}
 	}
 	strangers = false;
