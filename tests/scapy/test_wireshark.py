@@ -124,7 +124,7 @@ def test_no_packet_makes_the_dissector_fail(tmp_path):
     """Each length, and random changes of each byte of header and inner packet. tshark reports an error of Lua as expert information."""
     rng = random.Random(1)
     frames = [OK[:size] for size in range(GUE, len(OK))] + [OK6[:size] for size in range(GUE6, len(OK6))]
-    for frame in GOLDEN + [OK, OK6] * 500:
+    for frame in GOLDEN + [OK] * 500 + [OK6] * 500:
         udp = 54 if frame[12:14] == b"\x86\xdd" else 34
         frame = bytearray(frame)
         for _ in range(rng.randrange(1, 4)):
