@@ -5,6 +5,7 @@ The hosts are copies below a folder, which --root names. tests/service/test_doct
 """
 
 import dataclasses
+import ipaddress
 import json
 import os
 import re
@@ -31,6 +32,17 @@ PROHIBITED = ROUTES + "*\t0132A8C0\t00000000\t0201\t0\t0\t0\tFFFFFFFF\t0\t0\t0\n
 REACHED = (ROUTES.replace("eth0", "*") + "eth0123456789ab\t0032A8C0\t010200C0\t0003\t0\t0\t0\t00FFFFFF\t0\t0\t0\n"
            "*\t0032A8C0\t00000000\t0001\t0\t0\t-1\t00FFFFFF\t0\t0\t0\n")
 NO_DEFAULT_ROUTE = ROUTES.replace("00000000\t010200C0", "0000000A\t010200C0").replace("00000000\t0", "000000FF\t0")
+
+REJECT = 0x200  # RTF_REJECT
+
+
+def ipv6_routes(*routes):
+    """/proc/net/ipv6_route with these (prefix, flags), and the kernel's entry for "no route" behind them."""
+    def line(prefix, flags, metric):
+        network = ipaddress.ip_network(prefix)
+        return f"{network.network_address.packed.hex()} {network.prefixlen:02x} {'0' * 32} 00 {'0' * 32} {metric:08x} 00000001 00000000 {flags:08x} eth0\n"
+
+    return "".join(line(*route, 1024) for route in routes) + line("::/0", REJECT | 0x200000, 0xffffffff)
 
 
 class Host:
@@ -222,6 +234,16 @@ def isolation(listed):
                    write("proc/cmdline", "quiet intel_iommu=on" + (f" isolcpus={listed}" if listed else "")))
 
 
+def ipv6_proxies(*routes, **keys):
+    """A director whose proxies have IPv6 addresses, and the kernel's IPv6 routes."""
+    def plant(host):
+        host.conf(**{"outbound_src_ip": None, "outbound_src_ip6": "2001:db8::d", **keys})
+        host.tables(table(backends=[backend("2001:db8:50::1"), backend("2001:db8:50::2")]))
+        host.write("proc/net/ipv6_route", ipv6_routes(*routes))
+        host.write("proc/net/route", NO_DEFAULT_ROUTE)
+    return plant
+
+
 CONF, BIN, JSON, ENV = "/etc/glb/director.conf", "/var/lib/glb/forwarding_table.bin", "/etc/glb/forwarding_table.json", "/etc/default/glb-director"
 HEALTHCHECK = f'forwarding_table = {{ src = "{JSON}"; dst = "/var/lib/glb/dst.json"; }};\nreload = {{ build = "{BIN}"; }};\n'
 VDEV = "--no-huge -m 256 --no-pci --lcores=0@(0,1) --vdev=net_af_packet0,iface=eth2"
@@ -294,6 +316,11 @@ FAULTS = [
     Fault("a blackhole to a proxy", write("proc/net/route", BLACKHOLE), "fail", "next_hops", "192.168.50.1", "no route to this proxy"),
     Fault("a proxy that is prohibited", write("proc/net/route", PROHIBITED), "fail", "next_hops", "192.168.50.1", "no route to this proxy"),
     Fault("no route to a proxy", write("proc/net/route", NO_DEFAULT_ROUTE), "fail", "next_hops", "192.168.50.1", "no route to this proxy"),
+    Fault("no route to an IPv6 proxy", ipv6_proxies(("2001:db8:51::/48", 3)), "fail", "next_hops", "2001:db8:50::1", "no route to this proxy"),
+    Fault("an IPv6 proxy that is unreachable", ipv6_proxies(("::/0", 3), ("2001:db8:50::1/128", REJECT)), "fail", "next_hops", "2001:db8:50::1", "no route to this proxy"),
+    Fault("no room for outer IPv6 headers", ipv6_proxies(("::/0", 3), outbound_mtu=1571), "warn", "mtu", "web", "need 1572 with their outer headers"),
+    Fault("no source for IPv6 proxies", ipv6_proxies(("::/0", 3), outbound_src_ip="192.0.2.1", outbound_src_ip6=None), "fail", "table", BIN,
+          "director.conf has no outbound_src_ip6: add the director's own IPv6 address there and restart the director"),
     Fault("a typo in the configuration of a VF", vf(text="spoofcheck = true;"), "fail", "configuration", "/etc/glb/bifurcate.d/eth1.conf",
           "it has errors, so the VF of the director is not made when this host starts", command="glb-director-cli check "),
     Fault("two configurations of one card", several(vf(), vf("eth2")), "fail", "configuration", "/etc/glb/bifurcate.d/eth2.conf",
@@ -404,6 +431,7 @@ HEALTHY = {
     "idle lcores sleep": several(conf(idle="sleep"), isolation(""), write("sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "powersave")),
     "a fixed MAC needs no route": several(conf(outbound_gateway_mac="02:00:5e:10:00:01"), write("proc/net/route", "")),
     "the longest match is a route": write("proc/net/route", REACHED),
+    "the longest match is an IPv6 route": ipv6_proxies(("::/0", REJECT), ("2001:db8:50::/64", 1), ("2001:db8:50::1/128", 0x80000001)),
     "a bound card without -a": eal("-l 1-3"),
     "lcores as a mask": eal(f"-c 0xe -a {VF}"),
     "a short PCI address with options": eal("-l1-3 --allow=3b:02.0,representor=0"),

@@ -12,6 +12,7 @@
 #include "cli/doctor/doctor.h"
 #include "common/file/file.h"
 #include "common/text.h"
+#include "director/conf/conf_tables.h"
 #include "program/installed.h"
 #include "table/file/table_load.h"
 
@@ -144,12 +145,17 @@ void doctor_table(void *subject)
 {
 	const struct doctor *doctor = subject;
 	const uint32_t count = doctor->table.count;
+	struct faults faults = {.file = doctor->table_path};
 
 	if (doctor->table_error) {
 		report_unusable(doctor->table_error, &doctor->table_faults, "forwarding table",
 			host_exists(doctor->source_path) ? doctor->source_path : NULL);
 		return;
 	}
+	if (!doctor->conf_error)
+		conf_tables_check(&doctor->conf, &doctor->table, &faults);
+	findings_add_faults(&faults, FAULTS_ERRORS, NULL);
+	faults_clear(&faults);
 	if (count)
 		report_old_table(doctor);
 	else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of sizes, offloads and routes. */
-#include <arpa/inet.h>
 #include <inttypes.h>
+#include <net/route.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,8 +66,12 @@ static void report_port_mtu(const struct doctor *doctor, size_t index)
 /* Returns the size of the largest packet of most clients with the outer headers of the table. */
 static unsigned needed_mtu(const struct doctor *doctor, uint32_t index)
 {
-	unsigned hops = doctor->table.tables[index].hops * (doctor->conf.steering.alt_hash_fields ? 2 : 1);
+	const struct table *table = &doctor->table.tables[index];
+	unsigned hops = table->hops * (doctor->conf.steering.alt_hash_fields ? 2 : 1);
 
+	if (table->backend_count && table->backends[0].addr.family == NETADDR_V6)
+		return CLIENT_MTU +
+		       GUE_OUTER_SIZE_IPV6((hops < GUE_MAX_LATER_IPV6 + 1 ? hops : GUE_MAX_LATER_IPV6 + 1) - 1);
 	return CLIENT_MTU + GUE_OUTER_SIZE(hops - 1);
 }
 
@@ -180,28 +184,50 @@ static void check_live_next_hops(const struct doctor *doctor)
 		findings_ok("", proxies ? "every proxy has a next hop" : NO_PROXY);
 }
 
-/* The kernel's main table. Addresses are in network order. */
 struct kernel_routes {
 	struct route {
-		uint32_t network, mask;
+		struct netprefix prefix;
 		bool refuses;
 	} * items;
 	size_t count;
 };
 
-/* Reads the table once, because it may have a million routes. */
-static void read_routes(const struct doctor *doctor, struct kernel_routes *routes)
+/* Returns false if the line has no route. Addresses in /proc/net/route are numbers of the host's order. */
+static bool parse_route(const char *line, enum netaddr_family family, struct route *route)
 {
-	FILE *file = host_open(host_path(&doctor->host, "/proc/net/route"));
-	char line[HOST_LINE_MAX], interface[16];
+	uint32_t network, mask, metric, flags, length;
+	char text[33], interface[16];
+	uint8_t bytes[16];
+
+	if (family == NETADDR_V4) {
+		if (sscanf(line, "%15s %" SCNx32 " %*x %*x %*u %*u %*u %" SCNx32, interface, &network, &mask) != 3)
+			return false;
+		route->prefix.addr = netaddr_from_bytes(family, &network);
+		route->prefix.length = (uint8_t)__builtin_popcount(mask);
+		route->refuses = strcmp(interface, "*") == 0;
+		return true;
+	}
+	if (sscanf(line, "%32s %" SCNx32 " %*s %*x %*s %" SCNx32 " %*x %*x %" SCNx32, text, &length, &metric, &flags) !=
+			4 ||
+		!text_bytes(text, bytes, sizeof(bytes)) || metric == UINT32_MAX)
+		return false; /* the last metric is that of the kernel's entry for "no route" */
+	route->prefix.addr = netaddr_from_bytes(family, bytes);
+	route->prefix.length = (uint8_t)length;
+	route->refuses = flags & RTF_REJECT;
+	return true;
+}
+
+/* Reads the kernel's tables once, because they may have a million routes. */
+static void read_routes(const struct doctor *doctor, enum netaddr_family family, struct kernel_routes *routes)
+{
+	const char *path = family == NETADDR_V4 ? "/proc/net/route" : "/proc/net/ipv6_route";
+	FILE *file = host_open(host_path(&doctor->host, "%s", path));
+	char line[HOST_LINE_MAX];
 	struct route route, *added;
 
 	while (file && fgets(line, sizeof(line), file)) {
-		/* Addresses are printed as numbers of the host's order. */
-		if (sscanf(line, "%15s %" SCNx32 " %*x %*x %*u %*u %*u %" SCNx32, interface, &route.network,
-			    &route.mask) != 3)
+		if (!parse_route(line, family, &route))
 			continue;
-		route.refuses = strcmp(interface, "*") == 0;
 		added = array_append(&routes->items, &routes->count, sizeof(route));
 		if (!added)
 			break;
@@ -212,14 +238,14 @@ static void read_routes(const struct doctor *doctor, struct kernel_routes *route
 }
 
 /* Returns whether the longest match is a route to an interface. The first of equal routes has the lowest metric. */
-static bool has_route(const struct kernel_routes *routes, uint32_t address)
+static bool has_route(const struct kernel_routes *routes, const struct netaddr *address)
 {
 	const struct route *best = NULL;
 
 	for (size_t i = 0; i < routes->count; i++) {
 		const struct route *route = &routes->items[i];
 
-		if ((address & route->mask) == route->network && (!best || ntohl(route->mask) > ntohl(best->mask)))
+		if ((!best || route->prefix.length > best->prefix.length) && netprefix_covers(&route->prefix, address))
 			best = route;
 	}
 	return best && !best->refuses;
@@ -231,13 +257,11 @@ static const struct table_backend *without_route(
 {
 	for (uint32_t i = 0; i < table->backend_count; i++) {
 		const struct table_backend *backend = &table->backends[i];
-		uint32_t address;
 
-		memcpy(&address, backend->addr.bytes, sizeof(address));
-		if (backend->addr.family != NETADDR_V4 || backend->state == TABLE_INACTIVE)
+		if (backend->state == TABLE_INACTIVE)
 			continue;
 		++*proxies;
-		if (!has_route(routes, address))
+		if (!has_route(routes, &backend->addr))
 			return backend;
 	}
 	return NULL;
@@ -252,7 +276,8 @@ static void check_routes(const struct doctor *doctor)
 	uint32_t tables = 0;
 	uint64_t proxies = 0;
 
-	read_routes(doctor, &routes);
+	read_routes(doctor, NETADDR_V4, &routes);
+	read_routes(doctor, NETADDR_V6, &routes);
 	for (uint32_t i = 0; i < doctor->table.count; i++) {
 		const struct table_backend *backend = without_route(&routes, &doctor->table.tables[i], &proxies);
 
