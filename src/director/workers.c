@@ -219,6 +219,7 @@ static struct worker *create(struct director *director, uint16_t index)
 	worker->pipeline.steering = &director->conf.steering;
 	worker->exceptions.limits = &director->workers.limits;
 	worker->pipeline.outer.source_ip = director->conf.outbound_src_ip;
+	memcpy(worker->pipeline.outer.source_ip6, director->conf.outbound_src_ip6, 16);
 	worker->pipeline.fast = lanes_by_isa[director->isa.isa];
 	if (director->conf.steering.send_too_big)
 		init_too_big_limit(worker);

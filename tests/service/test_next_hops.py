@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""outbound_gateway_mac = "auto": the director follows the routes, neighbours and links of the kernel."""
+"""outbound_gateway_mac = "auto": the director follows the routes, neighbours and links of the kernel. The underlay is IPv4 or IPv6."""
 
+import copy
 import json
 import os
 from collections import Counter
@@ -17,6 +18,7 @@ from support.cli import run_json
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess, sum_of_verdicts, write_table
 from support.health import wait_health
+from support.underlay import FAMILIES, Underlay
 
 AUTO = {**CONFIG, "outbound_gateway_mac": "auto"}
 ROUTER, OTHER, THIRD = "02:00:00:00:01:01", "02:00:00:00:01:02", "02:00:00:00:01:03"
@@ -25,6 +27,13 @@ PROXIES = "192.168.0.0/16"
 LEAVES_VRFS = tuple(map(int, os.uname().release.split(".")[:2])) < (6, 1)
 FRAMES = [bytes(traffic.ETHER / IP(src=f"198.51.100.{i % 250}", dst="10.10.11.7") / UDP(sport=40000 + i, dport=5000))
           for i in range(256)]
+
+
+@pytest.fixture(params=FAMILIES)
+def link(link, request):
+    """The namespaces, in which the proxies and routers have addresses of the family. The tests have IPv4 addresses only."""
+    link.underlay = Underlay(request.param)
+    return link
 
 
 def document(*backends):
@@ -39,14 +48,15 @@ class Host:
     """A director whose port is an interface of a namespace, and the kernel of that namespace."""
 
     def __init__(self, link, folder, table, vdevs=("net_af_packet0,iface=director",), config=AUTO):
-        self.link, self.path = link, folder / "table.json"
-        self.path.write_text(json.dumps(table), encoding="utf-8")
-        self.director = DirectorProcess(list(vdevs), config, self.path, prefix=link.director.command())
+        self.link, self.underlay, self.path = link, link.underlay, folder / "table.json"
+        self.write(table)
+        self.director = DirectorProcess(list(vdevs), self.underlay.config(config), self.path, prefix=link.director.command())
 
     def __enter__(self):
         self.director.__enter__()
         # Now, because the driver sets the interface down and up when it starts, and then the kernel forgets its neighbours.
         self.ip("address add 10.255.0.1/24 dev director")
+        self.ip("address add fe80::1/64 dev director")  # without one the kernel solicits no neighbours
         for address, lladdr in (("10.255.0.7", ROUTER), ("10.255.0.8", OTHER), ("10.255.0.9", THIRD)):
             self.ip(f"neigh replace {address} lladdr {lladdr} dev director")
         return self
@@ -54,15 +64,29 @@ class Host:
     def __exit__(self, *_):
         self.director.__exit__()
 
+    def write(self, table):
+        self.path.write_text(json.dumps(self.underlay.document(table)), encoding="utf-8")
+
+    def reload(self, table):
+        self.write(table)
+        assert self.director.telemetry.ask("/glb/reload")["ok"] == 1
+
     @property
     def log(self):
-        return self.director.log
+        return self.underlay.read(self.director.log)
 
     def ip(self, words):
-        return self.link.director.run("ip", *words.split()).stdout
+        return self.underlay.ip(self.link.director, words).stdout
+
+    def ask(self, command):
+        return self.underlay.read(self.director.telemetry.ask(command))
 
     def page(self, index=0):
-        return self.director.telemetry.ask(f"/glb/next_hops,{index}")
+        return self.ask(f"/glb/next_hops,{index}")
+
+    def destination(self, frame):
+        """The proxy that a frame goes to."""
+        return self.underlay.read(frame.payload.dst)
 
     def next_hops(self, index=0):
         """The MAC addresses by next hop, of those that can be used."""
@@ -97,12 +121,12 @@ class Host:
 
     def macs_by_flow(self):
         """The MAC address that each flow goes to, by its outer source port and proxy."""
-        return {(frame[UDP].sport, frame[IP].dst): frame.dst for frame in self.send()[0]}
+        return {(frame[UDP].sport, self.destination(frame)): frame.dst for frame in self.send()[0]}
 
     def lookup(self, frame, protocol="udp"):
         ip = Ether(frame)[IP]
         ports = (ip[UDP].sport, ip[UDP].dport) if protocol == "udp" else (0, 0)
-        return self.director.telemetry.ask(f"/glb/lookup,{ip.src},{ports[0]},{ip.dst},{ports[1]},{protocol}")
+        return self.ask(f"/glb/lookup,{ip.src},{ports[0]},{ip.dst},{ports[1]},{protocol}")
 
     def macs_by_looked_up_flow(self):
         """The same as macs_by_flow(), as the director says."""
@@ -113,7 +137,7 @@ class Host:
         """Which backends get packets, and the MAC addresses that these go to."""
         result = {}
         for frame in self.send()[0]:
-            result.setdefault(frame[IP].dst, set()).add(frame.dst)
+            result.setdefault(self.destination(frame), set()).add(frame.dst)
         return result
 
 
@@ -141,7 +165,7 @@ def test_each_backend_has_its_own_next_hop(link, tmp_path):
         host.ip("route del 192.168.50.0/24")
         host.wait_without({"192.168.50.10": "the kernel has no route to it"})
         assert sorted(host.macs_by_backend()) == ["10.255.0.8", "10.255.0.9", "192.168.51.10"]
-        backends = host.director.telemetry.ask("/glb/tables,0")["backends"].values()
+        backends = host.ask("/glb/tables,0")["backends"].values()
         assert [b["ip"] for b in backends if b["no_next_hop"]] == ["192.168.50.10"]
         for route, why in (("blackhole", "the route is a blackhole"), ("prohibit", "the route is prohibited"),
                            ("unreachable", "the kernel has no route to it")):
@@ -192,7 +216,7 @@ def test_several_next_hops_of_a_route(link, tmp_path):
         flow = ("198.51.100.0:40000", "10.10.11.7:5000", "--proto", "udp")
         director = host.director
         cli = run_json("lookup", "--live", *flow, "--file-prefix", director.file_prefix, env=director.environment)
-        assert cli["next_hops"] == [found]
+        assert link.underlay.read(cli["next_hops"]) == [found]
 
         # Only the flows of a next hop that fails move, and they return.
         host.ip("neigh change 10.255.0.9 nud failed dev director")
@@ -203,7 +227,7 @@ def test_several_next_hops_of_a_route(link, tmp_path):
         assert set(during.values()) == {ROUTER, OTHER}
         assert host.macs_by_looked_up_flow() == during
         (reason,) = wait_health(director, "degraded", "next_hop_lost")["reasons"]
-        assert "1 of 3 next hops cannot be reached, such as 10.255.0.9, so" in reason["text"]
+        assert "1 of 3 next hops cannot be reached, such as 10.255.0.9, so" in link.underlay.read(reason["text"])
         host.ip(f"neigh replace 10.255.0.9 lladdr {THIRD} dev director")
         host.wait_next_hops(all_three)
         assert host.macs_by_flow() == before
@@ -239,7 +263,7 @@ def test_several_next_hops_of_a_route(link, tmp_path):
                 host.ip(f"nexthop del id {number}")
             host.wait_next_hops({})
 
-        # RFC 8950, as with BGP unnumbered, alone and beside a router with an IPv4 address.
+        # A link-local address, for IPv4 as in RFC 8950 and BGP unnumbered, alone and beside a router with an address of the family.
         host.ip(f"neigh replace fe80::7 lladdr {ROUTER} dev director")
         host.ip(f"route add {PROXIES} via inet6 fe80::7 dev director")
         host.wait_next_hops({"fe80::7": ROUTER})
@@ -273,19 +297,39 @@ def test_several_next_hops_of_a_route(link, tmp_path):
         host.wait_next_hops({})
 
 
+@pytest.mark.parametrize("link", ["IPv4"], indirect=True)
+def test_tables_of_both_families(link, tmp_path):
+    """Each with the source address of its family, by which rules decide."""
+    table = document("10.255.0.8")
+    other = {**document("2001:db8::8")["tables"][0], "name": "v6", "binds": [traffic.bind("10.10.12.0/24", "udp", 5000)]}
+    with Host(link, tmp_path, table, config={**AUTO, "outbound_src_ip6": "2001:db8::d"}) as host:
+        host.wait_next_hops({"10.255.0.8": OTHER})
+        host.reload({"tables": [table["tables"][0], other]})
+        host.wait_without({"2001:db8::8": "the kernel has no route to it"})
+        link.director.ip("address add 2001:db8::d/128 dev lo", "address add 2001:db8:7::1/64 dev director",
+                         f"neigh replace 2001:db8:7::7 lladdr {THIRD} dev director", "route add 2001:db8::/64 via 2001:db8:7::7 table 77")
+        host.ip("-6 rule add from 2001:db8::d lookup 77")
+        host.wait_next_hops({"10.255.0.8": OTHER, "2001:db8:7::7": THIRD})
+        frames = [bytes(traffic.ETHER / IP(src="198.51.100.1", dst=f"10.10.{n}.7") / UDP(sport=40000, dport=5000)) for n in (11, 12)]
+        sent, _ = host.send(frames)
+        assert {(frame.dst, frame.payload.src, frame.payload.dst) for frame in sent} == {
+            (OTHER, "192.0.2.1", "10.255.0.8"), (THIRD, "2001:db8::d", "2001:db8::8")}
+
+
 def quick_neighbours(link):
     """The kernel finds out within a few seconds that a neighbour is gone."""
     names = {"delay_first_probe_time": 1, "ucast_solicit": 1, "mcast_solicit": 1}
-    link.director.sysctl({f"net.ipv4.neigh.director.{name}": value for name, value in names.items()})
+    family = "ipv6" if link.underlay.is_ipv6 else "ipv4"
+    link.director.sysctl({f"net.{family}.neigh.director.{name}": value for name, value in names.items()})
 
 
 def test_neighbours_that_reply(link, tmp_path):
     """The director makes the kernel resolve and confirm its next hops, and a reload waits for those of new backends."""
     def give_client(verb, address):
-        link.client.run(*f"ip address {verb} {address} dev client".split())
+        link.underlay.ip(link.client, f"address {verb} {address} dev client")
 
     give_client("add", "10.255.0.20/32")
-    link.client.run(*"ip address add 10.255.0.99/24 dev client".split())
+    link.underlay.ip(link.client, "address add 10.255.0.99/24 dev client")
     with Host(link, tmp_path, document("10.255.0.20")) as host:
         client = mac(link.client, "client")
         host.wait_next_hops({"10.255.0.20": client})
@@ -303,15 +347,13 @@ def test_neighbours_that_reply(link, tmp_path):
 
         # A reload with a new backend.
         give_client("add", "10.255.0.21/32")
-        host.path.write_text(json.dumps(document("10.255.0.20", "10.255.0.21")), encoding="utf-8")
-        assert host.director.telemetry.ask("/glb/reload")["ok"] == 1
+        host.reload(document("10.255.0.20", "10.255.0.21"))
         frames, counts = host.send()
         assert counts == {"forwarded": len(FRAMES), "drop_no_next_hop": 0}
-        assert {frame[IP].dst for frame in frames} == {"10.255.0.20", "10.255.0.21"}
+        assert {host.destination(frame) for frame in frames} == {"10.255.0.20", "10.255.0.21"}
 
         # A reload with a backend that is switched off does not wait for it for ever.
-        host.path.write_text(json.dumps(document("10.255.0.20", "10.255.0.22")), encoding="utf-8")
-        assert host.director.telemetry.ask("/glb/reload")["ok"] == 1
+        host.reload(document("10.255.0.20", "10.255.0.22"))
         host.wait_without({"10.255.0.22": "no next hop of its route is reachable"})
         assert host.next_hops() == {"10.255.0.20": client}
 
@@ -327,20 +369,20 @@ def test_neighbours_that_reply(link, tmp_path):
 
 def test_next_hops_are_resolved_without_cap_net_admin(link, tmp_path):
     """The capability is needed to make the kernel probe a neighbour. Without it the director sends a datagram."""
-    link.client.run(*"ip address add 10.255.0.7/24 dev client".split())
-    link.director.run(*"ip address add 10.255.0.1/24 dev director".split())
-    link.director.run("ip", "route", "add", PROXIES, "via", "10.255.0.7")
+    link.underlay.ip(link.client, "address add 10.255.0.7/24 dev client")
+    link.underlay.ip(link.director, "address add 10.255.0.1/24 dev director")
+    link.underlay.ip(link.director, f"route add {PROXIES} via 10.255.0.7")
     pcap.write(tmp_path / "rx.pcap", [])
-    table = write_table(tmp_path / "table", traffic.TABLE)
+    table = write_table(tmp_path / "table", link.underlay.document(copy.deepcopy(traffic.TABLE)))
     vdev = f"net_pcap0,rx_pcap={tmp_path}/rx.pcap,tx_pcap=/dev/null"
     prefix = [*link.director.command(), "setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin"]
-    with DirectorProcess([vdev], AUTO, table, prefix=prefix) as director:
+    with DirectorProcess([vdev], link.underlay.config(AUTO), table, prefix=prefix) as director:
         client = mac(link.client, "client")
         wait_until(lambda: director.stats()["next_hop_mac"] == client, lambda: director.log)
 
 
 def batch(link, lines):
-    link.director.run("ip", "-batch", "-", input="\n".join(lines))
+    link.director.run("ip", "-batch", "-", input=link.underlay.write("\n".join(lines)))
 
 
 def test_many_next_hops(link, tmp_path):
@@ -354,7 +396,7 @@ def test_many_next_hops(link, tmp_path):
         def listed():
             director = host.director
             (found,) = run_json("next-hops", "--file-prefix", director.file_prefix, env=director.environment)["sets"]
-            return found
+            return link.underlay.read(found)
 
         def complete():
             found = {item["address"]: item["mac"] for item in listed()["next_hops"]}
@@ -385,11 +427,11 @@ def add_port_interface(link, number):
     link.director.run(*f"ip link add k{number} type veth peer name p{number}".split())
     for name in (f"k{number}", f"p{number}"):
         link.director.run(*f"ip link set {name} up".split())
-    link.director.run(*f"ip address add 10.{number}.0.1/24 dev k{number}".split())
+    link.underlay.ip(link.director, f"address add 10.{number}.0.1/24 dev k{number}")
 
 
 def add_router(link, number, interface):
-    link.director.run(*f"ip neigh replace 10.{number}.0.7 lladdr {(ROUTER, OTHER)[number - 1]} dev {interface}".split())
+    link.underlay.ip(link.director, f"neigh replace 10.{number}.0.7 lladdr {(ROUTER, OTHER)[number - 1]} dev {interface}")
 
 
 def test_each_port_has_the_next_hops_of_its_interface(link, tmp_path):
@@ -420,10 +462,19 @@ def test_each_port_has_the_next_hops_of_its_interface(link, tmp_path):
         assert found["verdict"] == "forwarded"
         assert [found["next_hops"][key]["mac"] for key in ("0", "1")] == ["unknown", OTHER]
 
+        # A less specific route uses the interface of the port.
+        host.ip("address add 192.0.2.1/32 dev lo")
+        host.ip("route add default via 10.1.0.7 dev k1")
+        host.wait_next_hops({"10.1.0.7": ROUTER}, 0)
+        assert host.next_hops(1) == {"10.2.0.7": OTHER}
+        host.ip("route del default")
+        host.wait_next_hops({}, 0)
+
         # An interface that is renamed, and one that is removed and comes back.
         host.ip("link set k2 down")
         host.ip("link set k2 name renamed")
         host.ip("link set renamed up")
+        host.ip("address replace 10.2.0.1/24 dev renamed")  # IPv6 addresses are lost when an interface goes down
         add_router(link, 2, "renamed")
         host.ip(f"route replace {PROXIES} via 10.2.0.7 dev renamed")
         host.wait_next_hops({"10.2.0.7": OTHER}, 1)

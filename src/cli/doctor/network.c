@@ -11,7 +11,7 @@
 #include "cli/live/snapshot.h"
 #include "common/array.h"
 #include "common/text.h"
-#include "gue/gue_wire.h"
+#include "gue/encapsulate.h"
 
 #define FIXED_GATEWAY "not needed: outbound_gateway_mac is a fixed address"
 #define NO_PROXY      "not needed: no table has a proxy"
@@ -70,8 +70,7 @@ static unsigned needed_mtu(const struct doctor *doctor, uint32_t index)
 	unsigned hops = table->hops * (doctor->conf.steering.alt_hash_fields ? 2 : 1);
 
 	if (table->backend_count && table->backends[0].addr.family == NETADDR_V6)
-		return CLIENT_MTU +
-		       GUE_OUTER_SIZE_IPV6((hops < GUE_MAX_LATER_IPV6 + 1 ? hops : GUE_MAX_LATER_IPV6 + 1) - 1);
+		return CLIENT_MTU + GUE_OUTER_SIZE_IPV6((hops < ENCAPSULATE_MAX_IPV6 ? hops : ENCAPSULATE_MAX_IPV6) - 1);
 	return CLIENT_MTU + GUE_OUTER_SIZE(hops - 1);
 }
 

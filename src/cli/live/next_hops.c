@@ -165,7 +165,8 @@ static void print_set(const json_t *set)
 		puts("There are no next hops.");
 	if (json_array_size(without))
 		puts("Backends without a reachable next hop, whose packets are dropped:");
-	json_array_foreach(without, i, item) printf("%-15s  %s\n", member_text(item, "ip"), member_text(item, "why"));
+	json_array_foreach(without, i, item)
+		printf("%-*s  %s\n", width_of(without, "ip", 15), member_text(item, "ip"), member_text(item, "why"));
 }
 
 static int next_hops_run(const struct command_args *args)

@@ -57,7 +57,7 @@ static struct nexthop *open_resolver(struct director *director)
 {
 	const struct conf *conf = &director->conf;
 	struct nexthop_config config = {
-		.source = conf->outbound_src_ip,
+		.sources = {conf_outbound_source(conf, NETADDR_V4), conf_outbound_source(conf, NETADDR_V6)},
 		.port_count = conf->port_interface_count,
 		.changed = publish,
 		.context = director,

@@ -19,13 +19,6 @@ static struct number number(unsigned value)
 	return number;
 }
 
-static const char *address(uint32_t ipv4, char buf[NETADDR_TEXT_MAX])
-{
-	struct netaddr addr = netaddr_from_bytes(NETADDR_V4, &ipv4);
-
-	return netaddr_format(&addr, buf);
-}
-
 static void info(struct openmetrics *to, const char *name, const char *help, const struct openmetrics_label *labels)
 {
 	openmetrics_family(to, name, OPENMETRICS_INFO, help);
@@ -61,8 +54,11 @@ static void write_program(struct openmetrics *to, const struct view *view)
 	info(to, "build", "versions of the director and of DPDK, the ISA of the fast path, and what decided it",
 		OPENMETRICS_LABELS({"version", GLB_VERSION}, {"dpdk", rte_version() + strlen("DPDK ")},
 			{"isa", isa_name(isa->isa)}, {"isa_by", isa_by_name(isa->by)}));
-	info(to, "source", "the source address of GUE packets, which the proxies must allow",
-		OPENMETRICS_LABELS({"address", address(view->source, source)}));
+	openmetrics_family(
+		to, "source", OPENMETRICS_INFO, "the source addresses of GUE packets, which the proxies must allow");
+	for (unsigned i = 0; i < 2; i++)
+		if (view->sources[i].family)
+			openmetrics_info(to, OPENMETRICS_LABELS({"address", netaddr_format(&view->sources[i], source)}));
 	openmetrics_gauge(to, "start_timestamp_seconds", "Unix time at which the director started", view->started);
 	write_health(to, view);
 	facts_metrics(to, capture_facts, &view->capture);

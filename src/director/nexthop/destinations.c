@@ -6,28 +6,26 @@
 
 static int compare(const void *a, const void *b)
 {
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
+	return netaddr_compare(a, b);
 }
 
-static uint32_t sort(uint32_t *addresses, uint32_t count)
+static uint32_t sort(struct netaddr *addresses, uint32_t count)
 {
 	uint32_t kept = 0;
 
 	qsort(addresses, count, sizeof(*addresses), compare);
 	for (uint32_t i = 0; i < count; i++)
-		if (!kept || addresses[i] != addresses[kept - 1])
+		if (!kept || netaddr_compare(&addresses[i], &addresses[kept - 1]) != 0)
 			addresses[kept++] = addresses[i];
 	return kept;
 }
 
 /* Returns the sorted addresses of the new destinations. NULL: out of memory. The caller frees the result. */
-static uint32_t *list(const struct destinations *old, const struct routes *routes, bool keep, uint32_t *count)
+static struct netaddr *list(const struct destinations *old, const struct routes *routes, bool keep, uint32_t *count)
 {
 	bool *first = calloc(routes->address_count + 1, sizeof(*first));
 	uint32_t kept = keep ? old->count : 0;
-	uint32_t *addresses = calloc((size_t)routes->address_count + kept + 1, sizeof(*addresses));
+	struct netaddr *addresses = calloc((size_t)routes->address_count + kept + 1, sizeof(*addresses));
 
 	if (first && addresses) {
 		routes_mark_first_hops(routes, first);
@@ -35,7 +33,7 @@ static uint32_t *list(const struct destinations *old, const struct routes *route
 			memcpy(addresses, old->addresses, kept * sizeof(*addresses));
 		for (uint32_t i = 0; i < routes->address_count; i++)
 			if (first[i])
-				addresses[kept++] = routes->addresses[i];
+				addresses[kept++] = routes_address(routes, i);
 		*count = sort(addresses, kept);
 	} else {
 		free(addresses);
@@ -46,7 +44,7 @@ static uint32_t *list(const struct destinations *old, const struct routes *route
 }
 
 /* Moves what is known about an address to a new destination. */
-static void move_paths(const struct destinations *old, uint32_t address, struct path *to)
+static void move_paths(const struct destinations *old, const struct netaddr *address, struct path *to)
 {
 	for (uint32_t port = 0; port < old->ports; port++) {
 		struct path *from = destinations_path(old, address, port);
@@ -70,7 +68,7 @@ bool destinations_follow(struct destinations *destinations, const struct routes 
 		return false;
 	}
 	for (uint32_t i = 0; i < next.count; i++)
-		move_paths(destinations, next.addresses[i], &next.paths[i * next.ports]);
+		move_paths(destinations, &next.addresses[i], &next.paths[i * next.ports]);
 	destinations_free(destinations);
 	*destinations = next;
 	return true;
@@ -85,14 +83,27 @@ void destinations_free(struct destinations *destinations)
 	*destinations = (struct destinations){.ports = destinations->ports};
 }
 
-struct path *destinations_path(const struct destinations *destinations, uint32_t address, uint32_t port)
+struct path *destinations_path(const struct destinations *destinations, const struct netaddr *address, uint32_t port)
 {
-	const uint32_t *found = destinations->count ? bsearch(&address, destinations->addresses, destinations->count,
-							      sizeof(address), compare)
-						    : NULL;
+	const struct netaddr *found = destinations->count ? bsearch(address, destinations->addresses,
+								    destinations->count, sizeof(*address), compare)
+							  : NULL;
 
 	return found ? &destinations->paths[(size_t)(found - destinations->addresses) * destinations->ports + port]
 		     : NULL;
+}
+
+static int compare_links(const void *a, const void *b)
+{
+	uint64_t x = ((const struct hop_link *)a)->neighbour->id, y = ((const struct hop_link *)b)->neighbour->id;
+
+	return (x > y) - (x < y);
+}
+
+void path_sort(struct hop_link *links, uint32_t count)
+{
+	if (count)
+		qsort(links, count, sizeof(*links), compare_links);
 }
 
 bool path_replace(struct path *path, struct hop_link *links, uint32_t count, const char *why)
@@ -183,7 +194,8 @@ struct next_hops *destinations_build(const struct destinations *destinations, co
 	if (next_hops && of_destination && lists) {
 		fill(destinations, port, next_hops, of_destination);
 		for (uint32_t i = 0; i < routes->address_count; i++) {
-			const struct path *path = destinations_path(destinations, routes->addresses[i], port);
+			const struct netaddr address = routes_address(routes, i);
+			const struct path *path = destinations_path(destinations, &address, port);
 
 			if (path)
 				lists[i] = of_destination[(size_t)(path - destinations->paths) / destinations->ports];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The backends that packets go to, each with the next hops of its route from each port. Control thread only, or under
- * the lock of struct nexthop. Addresses in network order.
+ * the lock of struct nexthop.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ struct path {
 
 struct destinations {
 	uint32_t count, ports;
-	uint32_t *addresses; /* in ascending order of their values */
+	struct netaddr *addresses; /* ascending, see netaddr_compare() */
 	struct path *paths; /* [destination * ports + port] */
 };
 
@@ -40,9 +40,12 @@ bool destinations_follow(struct destinations *destinations, const struct routes 
 void destinations_free(struct destinations *destinations);
 
 /* Returns the path from a port to an address, or NULL. */
-struct path *destinations_path(const struct destinations *destinations, uint32_t address, uint32_t port);
+struct path *destinations_path(const struct destinations *destinations, const struct netaddr *address, uint32_t port);
 
-/* Replaces the links of a path, and takes over the array. Returns whether they differ from before. */
+/* Sorts the links, because the kernel's order of the next hops of an IPv6 route is not always the same. */
+void path_sort(struct hop_link *links, uint32_t count);
+
+/* Replaces the links of a path, which are sorted, and takes over the array. Returns whether they differ from before. */
 bool path_replace(struct path *path, struct hop_link *links, uint32_t count, const char *why);
 
 /* Returns whether a next hop of the path has a MAC. */

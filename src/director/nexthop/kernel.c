@@ -12,21 +12,21 @@
 #define DISCARD_PORT 9 /* RFC 863 */
 #define EVENTS_SIZE  (4 << 20) /* bytes of events that may wait */
 
-static int ask_route(
-	struct netlink *kernel, uint32_t source, uint32_t destination, uint32_t interface, struct route *route)
+static int ask_route(struct netlink *kernel, const struct netaddr *source, const struct netaddr *destination,
+	uint32_t interface, struct route *route)
 {
 	char buf[NETLINK_MAX];
 	struct rtmsg *head;
 	struct nlmsghdr *message = netlink_begin(buf, RTM_GETROUTE, 0, sizeof(*head), (void **)&head);
 	int error;
 
-	head->rtm_family = AF_INET;
-	head->rtm_dst_len = 32;
+	head->rtm_family = destination->family == NETADDR_V4 ? AF_INET : AF_INET6;
+	head->rtm_dst_len = (uint8_t)netaddr_bits(destination);
 	head->rtm_flags = RTM_F_FIB_MATCH;
-	mnl_attr_put_u32(message, RTA_DST, destination);
-	if (source) {
-		head->rtm_src_len = 32;
-		mnl_attr_put_u32(message, RTA_SRC, source);
+	mnl_attr_put(message, RTA_DST, netaddr_size(destination), destination->bytes);
+	if (source->family) {
+		head->rtm_src_len = (uint8_t)netaddr_bits(source);
+		mnl_attr_put(message, RTA_SRC, netaddr_size(source), source->bytes);
 	}
 	if (interface)
 		mnl_attr_put_u32(message, RTA_OIF, interface);
@@ -73,21 +73,25 @@ static int follow_object(struct netlink *kernel, struct route *route)
 	return 0;
 }
 
-static bool is_own_address(struct netlink *kernel, uint32_t address, struct route *route)
+static const struct netaddr any;
+
+static bool is_own_address(struct netlink *kernel, const struct netaddr *address, struct route *route)
 {
-	return ask_route(kernel, 0, address, 0, route) == 0 && route->type == RTN_LOCAL;
+	return ask_route(kernel, &any, address, 0, route) == 0 && route->type == RTN_LOCAL;
 }
 
-int kernel_route(struct netlink *kernel, uint32_t source, uint32_t destination, uint32_t interface, struct route *route)
+int kernel_route(struct netlink *kernel, const struct netaddr *source, const struct netaddr *destination,
+	uint32_t interface, struct route *route)
 {
 	int error = ask_route(kernel, source, destination, interface, route);
 
 	/*
-	 * Either error may mean that the source is not an address of this host. It need not be one. If it is, the error
-	 * comes from a route, and another lookup could ignore the rule that led to this route.
+	 * For IPv4, either error may mean that the source is not an address of this host. It need not be one. If it is,
+	 * the error comes from a route, and another lookup could ignore the rule that led to this route.
 	 */
-	if ((error == -EINVAL || error == -ENETUNREACH) && source && !is_own_address(kernel, source, route))
-		error = ask_route(kernel, 0, destination, interface, route);
+	if ((error == -EINVAL || error == -ENETUNREACH) && source->family == NETADDR_V4 &&
+		!is_own_address(kernel, source, route))
+		error = ask_route(kernel, &any, destination, interface, route);
 	if (!error && !route->count && route->object)
 		error = follow_object(kernel, route);
 	route->object = 0;
@@ -174,7 +178,8 @@ struct mnl_socket *kernel_open_events(void)
 	if (!socket)
 		return NULL;
 	if (mnl_socket_bind(socket,
-		    RTMGRP_LINK | RTMGRP_NEIGH | RTMGRP_IPV4_ROUTE | RTMGRP_IPV4_IFADDR | 1u << (RTNLGRP_IPV4_RULE - 1),
+		    RTMGRP_LINK | RTMGRP_NEIGH | RTMGRP_IPV4_ROUTE | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_ROUTE |
+			    RTMGRP_IPV6_IFADDR | 1u << (RTNLGRP_IPV4_RULE - 1) | 1u << (RTNLGRP_IPV6_RULE - 1),
 		    MNL_SOCKET_AUTOPID) < 0) {
 		error = errno;
 		mnl_socket_close(socket);

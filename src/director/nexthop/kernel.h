@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Asks the kernel by rtnetlink for routes, neighbour entries and links: one request and its reply at a time. Addresses
- * in network order. One thread. kernel: a socket of NETLINK_ROUTE.
+ * Asks the kernel by rtnetlink for routes, neighbour entries and links: one request and its reply at a time. One
+ * thread. kernel: a socket of NETLINK_ROUTE.
  */
 #pragma once
 
@@ -12,11 +12,12 @@
 struct mnl_socket *kernel_open_events(void);
 
 /*
- * Looks up the route from `source` (0: any) to `destination`. interface: index of a VRF, or of the interface that the
- * route must use; 0: any. A source that is no address of this host is ignored. 0, or -errno: there is no route.
- * route->object is 0: nexthop objects are replaced by their next hops.
+ * Looks up the route from `source` (NETADDR_NONE: any) to `destination`. interface: index of a VRF, or of the interface
+ * that the route should use; 0: any. A source that is no address of this host is ignored. 0, or -errno: there is no
+ * route. route->object is 0: nexthop objects are replaced by their next hops.
  */
-int kernel_route(struct netlink *kernel, uint32_t source, uint32_t destination, uint32_t interface, struct route *route);
+int kernel_route(struct netlink *kernel, const struct netaddr *source, const struct netaddr *destination,
+	uint32_t interface, struct route *route);
 
 /* Returns whether an error of the functions here says nothing about the route or the neighbour, only about
  * the request. */

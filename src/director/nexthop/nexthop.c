@@ -159,14 +159,14 @@ static const char *describe_type(uint8_t type)
 
 /* Adds a next hop of the route, or its weight to the link that leads to the same neighbour. */
 static uint32_t add_link(struct nexthop *nexthop, struct hop_link *links, uint32_t count,
-	const struct route_next_hop *next_hop, uint32_t destination)
+	const struct route_next_hop *next_hop, const struct netaddr *destination)
 {
 	struct neighbour_key key = next_hop->key;
 	struct neighbour *neighbour;
 
 	if (key.family == AF_UNSPEC) {
-		key.family = AF_INET;
-		memcpy(key.address, &destination, sizeof(destination));
+		key.family = destination->family == NETADDR_V4 ? AF_INET : AF_INET6;
+		memcpy(key.address, destination->bytes, sizeof(key.address));
 	}
 	neighbour = neighbours_get(&nexthop->neighbours, &key, clock_now_ms());
 	if (!neighbour)
@@ -198,17 +198,40 @@ static const char *explain(int error)
 	}
 }
 
+static bool uses_interface(const struct route *route, uint32_t interface)
+{
+	for (uint32_t i = 0; i < route->count; i++)
+		if (route->next_hops[i].key.interface == interface)
+			return true;
+	return false;
+}
+
+/*
+ * If a lookup has a source, the kernel's IPv6 routes may use another interface, even if a less specific route uses this
+ * one. IPv4 routes never do, and neither do IPv6 routes if the lookup has no source.
+ */
+static int ask_kernel(struct nexthop *nexthop, const struct netaddr *destination, uint32_t interface, struct route *route)
+{
+	const struct netaddr *source = &nexthop->config.sources[destination->family == NETADDR_V6], any = {0};
+	int error =
+		kernel_route(&nexthop->kernel, source, destination, interface ? interface : nexthop->vrf.index, route);
+
+	if (error || !interface || destination->family == NETADDR_V4 || route->type != RTN_UNICAST ||
+		uses_interface(route, interface))
+		return error;
+	return kernel_route(&nexthop->kernel, &any, destination, interface, route);
+}
+
 /*
  * Looks up the path again. interface: of the port; 0: any. Returns whether it changed. If the request fails for a
  * temporary reason, the path stays as it is, and another pass is due.
  */
-static bool look_up(struct nexthop *nexthop, struct path *path, uint32_t destination, uint32_t interface)
+static bool look_up(struct nexthop *nexthop, struct path *path, const struct netaddr *destination, uint32_t interface)
 {
 	struct route route;
 	struct hop_link *links = NULL;
 	uint32_t count = 0, usable = 0;
-	int error = kernel_route(&nexthop->kernel, nexthop->config.source, destination,
-		interface ? interface : nexthop->vrf.index, &route);
+	int error = ask_kernel(nexthop, destination, interface, &route);
 	const char *why = error ? explain(error) : describe_type(route.type);
 
 	if (!why)
@@ -227,6 +250,7 @@ static bool look_up(struct nexthop *nexthop, struct path *path, uint32_t destina
 	if (!why && !count)
 		why = usable ? "its route needs an encapsulation that the director does not make"
 			     : "its route does not use the interface of the port";
+	path_sort(links, count);
 	return path_replace(path, links, count, why);
 }
 
@@ -242,7 +266,7 @@ static void look_up_at(struct nexthop *nexthop, size_t at)
 	else if (nexthop->vrf.name[0] && !nexthop->vrf.index)
 		changed = path_replace(path, NULL, 0, "the VRF does not exist");
 	else
-		changed = look_up(nexthop, path, destinations->addresses[at / destinations->ports], interface->index);
+		changed = look_up(nexthop, path, &destinations->addresses[at / destinations->ports], interface->index);
 	if (changed)
 		note_change(nexthop, true);
 }

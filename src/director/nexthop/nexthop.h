@@ -2,7 +2,7 @@
 /*
  * outbound_gateway_mac = "auto": finds the next hops of every backend that packets go to, as the kernel routes them,
  * and follows routes, neighbours and links (docs/reference/next-hops.md). The control thread calls all functions but
- * those after struct nexthop_summary, which any thread may call. Addresses in network order.
+ * those after struct nexthop_summary, which any thread may call.
  */
 #pragma once
 
@@ -19,7 +19,7 @@
 struct nexthop;
 
 struct nexthop_config {
-	uint32_t source; /* outbound_src_ip */
+	struct netaddr sources[2]; /* outbound_src_ip and outbound_src_ip6; NETADDR_NONE: not configured */
 	char vrf[IF_NAMESIZE]; /* outbound_vrf; "": none */
 	uint32_t port_count; /* of `interfaces`; 0: all ports share one set, and the routes may use any interface */
 	char interfaces[NEXTHOP_MAX_PORTS][IF_NAMESIZE]; /* port_interfaces */
@@ -73,7 +73,7 @@ struct nexthop_item {
 };
 
 struct nexthop_orphan {
-	char address[16]; /* of the backend */
+	char address[NETADDR_TEXT_MAX]; /* of the backend */
 	const char *why; /* a constant */
 };
 
@@ -81,8 +81,8 @@ struct nexthop_orphan {
  * Describes the next hop of packets from this port to a backend, with this outer source port (host order). Its member
  * `backends` is 0. Returns false if no next hop is reachable, and then the packets are dropped.
  */
-bool nexthop_find(
-	struct nexthop *nexthop, uint32_t port, uint32_t backend, uint16_t source_port, struct nexthop_item *item);
+bool nexthop_find(struct nexthop *nexthop, uint32_t port, const struct netaddr *backend, uint16_t source_port,
+	struct nexthop_item *item);
 
 struct nexthop_summary nexthop_summary(struct nexthop *nexthop, uint32_t port);
 

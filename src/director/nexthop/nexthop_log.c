@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <arpa/inet.h>
 #include <stdio.h>
+#include <sys/socket.h>
 
 #include "director/nexthop/nexthop_state.h"
 #include "program/log.h"
@@ -60,9 +60,9 @@ static void log_path(const struct nexthop *nexthop, size_t at)
 	const struct path *path = &destinations->paths[at];
 	uint32_t port = (uint32_t)(at % destinations->ports);
 	const char *interface = nexthop->interfaces[port].name;
-	char address[INET_ADDRSTRLEN];
+	char address[NETADDR_TEXT_MAX];
 
-	inet_ntop(AF_INET, &destinations->addresses[at / destinations->ports], address, sizeof(address));
+	netaddr_format(&destinations->addresses[at / destinations->ports], address);
 	if (path->why)
 		log_warning(
 			"proxy %s%s%s: no next hop: %s: packets to it are dropped; add a route, or configure outbound_gateway_mac",
@@ -138,10 +138,14 @@ void nexthop_log(struct nexthop *nexthop, uint64_t now_ms)
 }
 
 /* The kernel resolves no more neighbours, without any message, when it has this many entries. UINT32_MAX: not known. */
-static uint32_t kernel_room(void)
+static uint32_t kernel_room(const char *family)
 {
-	FILE *file = fopen("/proc/sys/net/ipv4/neigh/default/gc_thresh3", "re");
+	char path[64];
+	FILE *file;
 	uint32_t room = UINT32_MAX;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/%s/neigh/default/gc_thresh3", family);
+	file = fopen(path, "re");
 
 	if (file && fscanf(file, "%u", &room) != 1)
 		room = UINT32_MAX;
@@ -150,15 +154,22 @@ static uint32_t kernel_room(void)
 	return room;
 }
 
-void nexthop_log_room(struct nexthop *nexthop)
+static void log_room(const struct nexthop *nexthop, uint32_t family, bool *logged)
 {
-	uint32_t count = 0, room = kernel_room();
+	const char *name = family == AF_INET ? "ipv4" : "ipv6";
+	uint32_t count = 0, room = kernel_room(name);
 
 	for (uint32_t i = 0; i < nexthop->neighbours.count; i++)
-		count += nexthop->neighbours.items[i]->key.family == AF_INET;
-	if (count >= room && !nexthop->room_logged)
+		count += nexthop->neighbours.items[i]->key.family == family;
+	if (count >= room && !*logged)
 		log_warning(
-			"next hops: the routes lead to %u neighbours, but the kernel keeps at most %u entries, so it cannot resolve them all: raise net.ipv4.neigh.default.gc_thresh3 (sysctl), and gc_thresh1 and gc_thresh2",
-			count, room);
-	nexthop->room_logged = count >= room;
+			"next hops: the routes lead to %u %s neighbours, but the kernel keeps at most %u entries, so it cannot resolve them all: raise net.%s.neigh.default.gc_thresh3 (sysctl), and gc_thresh1 and gc_thresh2",
+			count, name, room, name);
+	*logged = count >= room;
+}
+
+void nexthop_log_room(struct nexthop *nexthop)
+{
+	log_room(nexthop, AF_INET, &nexthop->room_logged[0]);
+	log_room(nexthop, AF_INET6, &nexthop->room_logged[1]);
 }

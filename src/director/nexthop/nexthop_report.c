@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <arpa/inet.h>
 #include <string.h>
 
 #include "common/clock.h"
@@ -83,8 +82,8 @@ uint32_t nexthop_list(struct nexthop *nexthop, uint32_t port, uint32_t first, st
 	return count;
 }
 
-bool nexthop_find(
-	struct nexthop *nexthop, uint32_t port, uint32_t backend, uint16_t source_port, struct nexthop_item *item)
+bool nexthop_find(struct nexthop *nexthop, uint32_t port, const struct netaddr *backend, uint16_t source_port,
+	struct nexthop_item *item)
 {
 	const struct neighbour *neighbour;
 	const struct path *path;
@@ -118,8 +117,7 @@ uint32_t nexthop_list_orphans(
 		if (path_is_usable(path) || at++ < first)
 			continue;
 		orphans[count].why = explain(path);
-		inet_ntop(AF_INET, &nexthop->destinations.addresses[i], orphans[count].address,
-			sizeof(orphans[count].address));
+		netaddr_format(&nexthop->destinations.addresses[i], orphans[count].address);
 		count++;
 	}
 	pthread_mutex_unlock(&nexthop->lock);

@@ -40,7 +40,7 @@ struct nexthop {
 	uint64_t pass_not_before_ms;
 	uint64_t pass_due_ms; /* then a pass is due without a reason */
 
-	bool room_logged; /* the log says that the kernel has too little room for the neighbours */
+	bool room_logged[2]; /* the log says that the kernel has too little room for IPv4, IPv6 neighbours */
 	bool log_due; /* something changed that the log may not have yet */
 	uint64_t logged_ms; /* when the changes were logged last */
 };
@@ -49,5 +49,5 @@ struct nexthop {
  * too early. */
 void nexthop_log(struct nexthop *nexthop, uint64_t now_ms);
 
-/* Logs a warning, once, if there are more IPv4 neighbours than the kernel keeps entries for. */
+/* Logs a warning, once, for each family that has more neighbours than the kernel keeps entries for. */
 void nexthop_log_room(struct nexthop *nexthop);

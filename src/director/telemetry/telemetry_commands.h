@@ -17,10 +17,10 @@ int telemetry_underlay(struct director *director, const char *parameters, struct
 int telemetry_next_hops(struct director *director, const char *parameters, struct rte_tel_data *data);
 
 /*
- * Adds `next_hops`: the next hop of a packet to a backend (network order), from each port. data: NULL adds nothing.
+ * Adds `next_hops`: the next hop of a packet to a backend, from each port. data: NULL adds nothing.
  * Returns whether the packet has a next hop from one port at least.
  */
-bool telemetry_packet_next_hops(
-	const struct director *director, uint32_t backend, uint16_t source_port, struct rte_tel_data *data);
+bool telemetry_packet_next_hops(const struct director *director, const struct netaddr *backend, uint16_t source_port,
+	struct rte_tel_data *data);
 
 int telemetry_lookup(struct director *director, const char *parameters, struct rte_tel_data *data);

@@ -55,7 +55,7 @@ static bool parse(const char *parameters, struct flow *flow)
 	return true;
 }
 
-static void add_hops(struct rte_tel_data *data, const struct steer_result *result)
+static void add_hops(struct rte_tel_data *data, const struct steer_result *result, const struct routes *routes)
 {
 	struct rte_tel_data *hops = rte_tel_data_alloc();
 
@@ -63,10 +63,10 @@ static void add_hops(struct rte_tel_data *data, const struct steer_result *resul
 		return;
 	rte_tel_data_start_array(hops, RTE_TEL_STRING_VAL);
 	for (unsigned i = 0; i < result->hop_count; i++) {
-		char address[INET_ADDRSTRLEN];
+		struct netaddr hop = routes_hop(routes, (uint16_t)result->table, result->hops[i]);
+		char address[NETADDR_TEXT_MAX];
 
-		inet_ntop(AF_INET, &result->hops[i], address, sizeof(address));
-		rte_tel_data_add_array_string(hops, address);
+		rte_tel_data_add_array_string(hops, netaddr_format(&hop, address));
 	}
 	rte_tel_data_add_dict_container(data, "hops", hops, 0);
 }
@@ -74,13 +74,13 @@ static void add_hops(struct rte_tel_data *data, const struct steer_result *resul
 /* The outer source port of a ping depends on its identification or flow label, and with it the choice among several
  * next hops. */
 static enum verdict add_next_hops(struct rte_tel_data *data, const struct director *director, const struct flow *flow,
-	const struct steer_result *result)
+	const struct steer_result *result, const struct netaddr *first)
 {
 	bool is_ping = flow->kind == FLOW_ECHO;
 
 	if (result->verdict != VERDICT_FORWARDED ||
 		telemetry_packet_next_hops(
-			director, result->hops[0], steer_source_port(result->hash, flow->hint), is_ping ? NULL : data))
+			director, first, steer_source_port(result->hash, flow->hint), is_ping ? NULL : data))
 		return result->verdict;
 	return VERDICT_DROP_NO_NEXT_HOP;
 }
@@ -99,7 +99,7 @@ static void add_reply(struct rte_tel_data *data, const struct flow *flow, const 
 	rte_tel_data_add_dict_uint(data, "row", result->row);
 	if (flow->kind == FLOW_TRANSPORT)
 		rte_tel_data_add_dict_uint(data, "outer_source_port", steer_source_port(result->hash, flow->hint));
-	add_hops(data, result);
+	add_hops(data, result, live->routes);
 }
 
 int telemetry_lookup(struct director *director, const char *parameters, struct rte_tel_data *data)
@@ -107,6 +107,7 @@ int telemetry_lookup(struct director *director, const char *parameters, struct r
 	const struct steering_config *steering = &director->conf.steering;
 	const struct live_table *live;
 	struct steer_result result;
+	struct netaddr first = {0};
 	struct flow flow;
 
 	if (!parse(parameters, &flow))
@@ -115,9 +116,12 @@ int telemetry_lookup(struct director *director, const char *parameters, struct r
 	live = reload_lock(&director->reload);
 	result = steer_flow(&flow, live->routes, steering);
 	add_reply(data, &flow, &result, live);
+	if (result.verdict == VERDICT_FORWARDED)
+		first = routes_hop(live->routes, (uint16_t)result.table, result.hops[0]);
 	reload_unlock(&director->reload);
 	rte_tel_data_add_dict_uint(data, "source_port_hashed",
 		((steering->hash_fields | steering->alt_hash_fields) & STEERING_SOURCE_PORT) != 0);
-	rte_tel_data_add_dict_string(data, "verdict", verdict_name(add_next_hops(data, director, &flow, &result)));
+	rte_tel_data_add_dict_string(
+		data, "verdict", verdict_name(add_next_hops(data, director, &flow, &result, &first)));
 	return 0;
 }

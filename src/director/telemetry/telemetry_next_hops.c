@@ -76,7 +76,7 @@ static void add_list(struct rte_tel_data *data, const struct director *director)
 }
 
 bool telemetry_packet_next_hops(
-	const struct director *director, uint32_t backend, uint16_t source_port, struct rte_tel_data *data)
+	const struct director *director, const struct netaddr *backend, uint16_t source_port, struct rte_tel_data *data)
 {
 	struct rte_tel_data *list = data ? telemetry_reply_part() : NULL;
 	bool any = false;

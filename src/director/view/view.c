@@ -115,7 +115,8 @@ struct view *view_take(struct director *director, bool queues)
 		return NULL;
 	view->reload = &director->reload;
 	view->isa = &director->isa;
-	view->source = director->conf.outbound_src_ip;
+	view->sources[0] = conf_outbound_source(&director->conf, NETADDR_V4);
+	view->sources[1] = conf_outbound_source(&director->conf, NETADDR_V6);
 	view->started = director->started;
 	live = reload_lock(&director->reload);
 	view->routes = view_routes(&director->reload);

@@ -140,7 +140,7 @@ struct nexthop_item view_fixed_next_hop(const struct director *director);
 struct view {
 	struct reload *reload;
 	const struct isa_choice *isa;
-	uint32_t source; /* outbound_src_ip, network order */
+	struct netaddr sources[2]; /* outbound_src_ip and outbound_src_ip6; NETADDR_NONE: not configured */
 	uint64_t started; /* Unix time in seconds */
 	struct counters sum;
 	struct health health;

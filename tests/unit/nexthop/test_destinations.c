@@ -16,17 +16,44 @@
 static struct neighbour routers[2] = {
 	{.id = 1, .known_mac = MAC, .state = NUD_REACHABLE}, {.id = 2, .known_mac = OTHER, .state = NUD_REACHABLE}};
 
+/* The backends of all tables have addresses of this family. NETADDR_NONE: IPv4 in even tables, IPv6 in odd ones. */
+static enum netaddr_family family;
+
+static struct netaddr address_of(uint32_t table, uint32_t backend)
+{
+	bool v4 = family == NETADDR_NONE ? table % 2 == 0 : family == NETADDR_V4;
+	/* Addresses of both families begin with the same bytes. */
+	uint32_t words[4] = {handmade_address(v4 ? table : 0, backend), 0, 0, htonl(table + 1)};
+
+	return netaddr_from_bytes(v4 ? NETADDR_V4 : NETADDR_V6, words);
+}
+
+static struct routes *routes_of(struct table_set *set)
+{
+	for (uint32_t t = 0; t < set->count; t++)
+		for (uint32_t i = 0; i < set->tables[t].backend_count; i++)
+			set->tables[t].backends[i].addr = address_of(t, i);
+	return handmade_routes(set);
+}
+
 static struct routes *make_routes(uint32_t backends)
 {
 	struct table_set set = {0};
 
 	handmade_table(&set, backends, 2);
-	return handmade_routes(&set);
+	return routes_of(&set);
+}
+
+static struct path *find_path(const struct destinations *destinations, uint32_t table, uint32_t backend, uint32_t port)
+{
+	struct netaddr address = address_of(table, backend);
+
+	return destinations_path(destinations, &address, port);
 }
 
 static struct path *path_of(const struct destinations *destinations, uint32_t backend, uint32_t port)
 {
-	struct path *path = destinations_path(destinations, handmade_address(0, backend), port);
+	struct path *path = find_path(destinations, 0, backend, port);
 
 	assert_non_null(path);
 	return path;
@@ -53,14 +80,14 @@ static void test_destinations_are_the_backends_that_are_first_in_a_row(void **st
 		set.tables[0].rows[at + 1] = 3;
 	}
 	handmade_table(&set, 2, 2);
-	routes = handmade_routes(&set);
+	routes = routes_of(&set);
 	assert_true(destinations_follow(&destinations, routes, false));
 	assert_int_equal(destinations.count, 5);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_false(path_of(&destinations, i, 1)->done);
-	assert_null(destinations_path(&destinations, handmade_address(0, 3), 0));
-	assert_null(destinations_path(&destinations, handmade_address(0, 4), 0));
-	assert_non_null(destinations_path(&destinations, handmade_address(1, 1), 1));
+	assert_null(find_path(&destinations, 0, 3, 0));
+	assert_null(find_path(&destinations, 0, 4, 0));
+	assert_non_null(find_path(&destinations, 1, 1, 1));
 	destinations_free(&destinations);
 	routes_free(routes);
 }
@@ -79,7 +106,7 @@ static void test_what_is_known_about_a_backend_survives_a_reload(void **state)
 	assert_int_equal(path_of(&destinations, 1, 1)->count, 1);
 	assert_true(destinations_follow(&destinations, new, false));
 	assert_int_equal(destinations.count, 2);
-	assert_null(destinations_path(&destinations, handmade_address(0, 2), 0));
+	assert_null(find_path(&destinations, 0, 2, 0));
 	assert_true(destinations_follow(&destinations, larger, true));
 	assert_int_equal(destinations.count, 9);
 	assert_ptr_equal(path_of(&destinations, 1, 1)->links[0].neighbour, &routers[0]);
@@ -163,7 +190,7 @@ static void test_tables_without_backends_have_no_destinations(void **state)
 	(void)state;
 	assert_true(destinations_follow(&destinations, routes, true));
 	assert_int_equal(destinations.count, 0);
-	assert_null(destinations_path(&destinations, handmade_address(0, 1), 0));
+	assert_null(find_path(&destinations, 0, 1, 0));
 	next_hops = destinations_build(&destinations, routes, 0);
 	assert_non_null(next_hops);
 	next_hops_free(next_hops);
@@ -171,14 +198,56 @@ static void test_tables_without_backends_have_no_destinations(void **state)
 	routes_free(routes);
 }
 
+/* The kernel lists the next hops of an IPv6 route in an order that depends on the destination. */
+static void test_the_order_of_next_hops_does_not_matter(void **state)
+{
+	struct hop_link *links = calloc(2, sizeof(*links)), *others = calloc(2, sizeof(*others));
+	struct path path = {0};
+
+	(void)state;
+	links[0] = others[1] = (struct hop_link){&routers[1], 3};
+	links[1] = others[0] = (struct hop_link){&routers[0], 1};
+	path_sort(links, 2);
+	path_sort(others, 2);
+	assert_true(path_replace(&path, links, 2, NULL));
+	assert_false(path_replace(&path, others, 2, NULL));
+	free(path.links);
+}
+
+static int use_ipv4(void **state)
+{
+	(void)state;
+	family = NETADDR_V4;
+	return 0;
+}
+
+static int use_ipv6(void **state)
+{
+	(void)state;
+	family = NETADDR_V6;
+	return 0;
+}
+
+static int use_both(void **state)
+{
+	(void)state;
+	family = NETADDR_NONE;
+	return 0;
+}
+
+#define EACH_FAMILY(test)                                                               \
+	cmocka_unit_test_setup(test, use_ipv4), cmocka_unit_test_setup(test, use_ipv6), \
+		cmocka_unit_test_setup(test, use_both)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_destinations_are_the_backends_that_are_first_in_a_row),
-		cmocka_unit_test(test_what_is_known_about_a_backend_survives_a_reload),
+		EACH_FAMILY(test_destinations_are_the_backends_that_are_first_in_a_row),
+		EACH_FAMILY(test_what_is_known_about_a_backend_survives_a_reload),
 		cmocka_unit_test(test_a_path_that_stays_the_same_has_not_changed),
-		cmocka_unit_test(test_packets_to_a_backend_without_a_route_have_no_next_hop),
-		cmocka_unit_test(test_one_next_hop_for_all_is_a_single_one),
+		EACH_FAMILY(test_packets_to_a_backend_without_a_route_have_no_next_hop),
+		EACH_FAMILY(test_one_next_hop_for_all_is_a_single_one),
+		cmocka_unit_test(test_the_order_of_next_hops_does_not_matter),
 		cmocka_unit_test(test_tables_without_backends_have_no_destinations),
 	};
 
