@@ -24,12 +24,13 @@ def table(heading):
     return {int(hops): [int(number) for number in rest.split(" | ")] for hops, rest in re.findall(r"^\| (\d+) \| ([\d |]+) \|$", rows, flags=re.MULTILINE)}
 
 
-SIZES, LIMITS = table("hops | outer headers"), table("hops | largest packet")
+SIZES, LIMITS, SIZES6 = table("hops | outer headers"), table("hops | largest packet"), table("hops, outer IPv6 |")
 
 
-def outer(hops):
+def outer(hops, family=4):
     """Bytes of the outer headers, as docs/reference/gue.md says."""
-    first, each = re.search(r"the outer headers have (\d+) \+ (\d+)n bytes", (TREE / "docs/reference/gue.md").read_text()).groups()
+    sizes = re.search(r"the outer headers have (\d+) \+ (\d+)n bytes, with outer IPv6 (\d+) \+ (\d+)n", (TREE / "docs/reference/gue.md").read_text()).groups()
+    first, each = sizes[:2] if family == 4 else sizes[2:]
     return int(first) + int(each) * (hops - 1)
 
 
@@ -39,6 +40,14 @@ def test_tables_follow_from_the_reference():
         assert SIZES[hops] == [outer(hops), 1500 + outer(hops), 9000 + outer(hops), 1280 + outer(hops)]
         inner = 1500 - outer(hops)
         assert LIMITS[hops] == [inner, inner - 40, inner - 60]
+
+
+def test_table_of_outer_ipv6_follows_from_the_reference():
+    assert list(SIZES6) == [*range(1, 9)]
+    for hops in SIZES6:
+        size = outer(hops, 6)
+        assert SIZES6[hops] == [size, 1500 + size, 9000 + size, 1280 + size, 1500 - size, 1500 - size - 40, 1500 - size - 60]
+    assert "use 1700 instead of 1600: it has room for 8 hops" in PAGE and SIZES6[8][1] <= 1700
 
 
 def test_values_in_the_text_fit_the_tables():
