@@ -147,6 +147,17 @@ def test_another_seed_makes_history_worthless(fleet):
     wait_until(lambda: previous(made) == [], made.log)
 
 
+def test_another_family_of_proxies_makes_history_worthless(fleet):
+    """A table with states of both families would be no valid table, so that health reached no director."""
+    made = fleet()
+    turn(made, IPS[0], False)
+    (made.up / "fd00::2").touch()
+    made.write_src(table(*(backend(ip, command="up") for ip in ("fd00::1", "fd00::2")), hops=4, balance=1.02))
+    wait_until(lambda: made.healthy().get("fd00::1") is False, made.log)
+    assert states(made) in ([], ["1 2"])  # the second one if the first write came before the first checks
+    run("check", made.dst)
+
+
 def test_table_that_is_renamed_keeps_what_was_recorded(fleet):
     """Its binds tell which one it is, unless another table has its name now."""
     first, second = (proxies(name="web", hops=4, balance=1.02), proxies(name="old", hops=4, balance=1.5, vips=("203.0.113.11",)))

@@ -44,8 +44,9 @@ static bool copy_state(const struct table_past *from, struct table_past *to)
 /* Copies what identifies a table, and its present state. False: out of memory. */
 static bool open_table(const struct table *table, struct history_table *out)
 {
-	*out = (struct history_table){
-		.name = table->name ? strdup(table->name) : NULL, .binds = table_binds_digest(table)};
+	*out = (struct history_table){.name = table->name ? strdup(table->name) : NULL,
+		.binds = table_binds_digest(table),
+		.family = table->backends[0].addr.family};
 	memcpy(out->seed, table->seed, sizeof(out->seed));
 	return (out->name || !table->name) && (!table_is_matched(table) || table_past_of(table, true, &out->state));
 }
@@ -109,7 +110,8 @@ static bool is_renamed(const struct history_table *known, const struct table_set
 	return !named;
 }
 
-/* Returns what is known of a table; NULL: nothing, or its rows have another order now. */
+/* Returns what is known of a table; NULL: nothing, or its rows have another order now, or its proxies another family of
+ * addresses. */
 static struct history_table *find(const struct history *history, const struct table_set *set, uint32_t t)
 {
 	const struct table *table = &set->tables[t];
@@ -122,8 +124,10 @@ static struct history_table *find(const struct history *history, const struct ta
 	for (uint32_t i = 0; binds && i < history->count && !found; i++)
 		if (history->tables[i].binds == binds && is_renamed(&history->tables[i], set))
 			found = &history->tables[i];
-	return found && found->state.backends && memcmp(found->seed, table->seed, sizeof(found->seed)) == 0 ? found
-													    : NULL;
+	return found && found->state.backends && found->family == table->backends[0].addr.family &&
+			       memcmp(found->seed, table->seed, sizeof(found->seed)) == 0
+		       ? found
+		       : NULL;
 }
 
 /* The next `previous` of a table. */

@@ -14,6 +14,7 @@ struct history_table {
 	char *name; /* NULL: it has none, so that its place tells which one it is */
 	uint64_t binds; /* table_binds_digest(), which tells a table that was renamed */
 	uint8_t seed[SIPHASH_KEY_SIZE];
+	uint8_t family; /* of its backends */
 	struct table_past state; /* sorted */
 	uint32_t count;
 	struct table_past recorded[TABLE_MAX_PAST]; /* those that are by_health, newest first; sorted */
