@@ -558,7 +558,7 @@ def test_fou_checks_have_a_note(tmp_path):
 
 @pytest.mark.parametrize("spoil, error", [
     (lambda one: one["backends"].append(backend("192.168.50.1")), "backends[3].ip: '192.168.50.1' is listed twice"),
-    (lambda one: one["backends"].append(backend("fd00::1")), "backends[3].ip"),
+    (lambda one: one["backends"].append(backend("fd00::1")), "tables[0].backends[3]: 'fd00::1' is an IPv6 address, and GLB has only"),
     (lambda one: one.update(hash_key="zz" * 16), "hash_key: 'zzzzzzzz"),
     (lambda one: one["binds"][0].update(port_start=1, port_end=2), "given together with port_start or port_end"),
     (lambda one: one.update(backends=None), "backends"),

@@ -92,6 +92,20 @@ static void refuse_new(struct draft *draft, const char *key)
 	json_object_set_new(draft->renamed, key, json_true());
 }
 
+/* GLB's programs refuse such a table. */
+static void refuse_ipv6(struct draft *draft, const json_t *ip)
+{
+	struct netaddr addr;
+
+	if (!json_is_string(ip) || !netaddr_parse(json_string_value(ip), &addr) || addr.family != NETADDR_V6 ||
+		json_object_get(draft->renamed, "ip"))
+		return;
+	faults_error(&draft->migration->errors, draft->path,
+		"'%s' is an IPv6 address, and GLB has only proxies with IPv4 addresses: the table needs no migration",
+		json_string_value(ip));
+	json_object_set_new(draft->renamed, "ip", json_true());
+}
+
 /* Makes the member a comment, because GLB ignores it. */
 static void comment_out(struct draft *draft, const json_t *object, const char *key)
 {
@@ -203,6 +217,8 @@ static void visit_members(struct draft *draft, json_t *object, const struct json
 
 	if (is_table)
 		decide_healthy(draft, object);
+	if (is_backend)
+		refuse_ipv6(draft, json_object_get(object, "ip"));
 	if (nameless && !json_object_get(object, "name"))
 		give_name(draft, object);
 	json_object_foreach(object, key, value)
