@@ -133,17 +133,26 @@ static bool has_weights(const struct table *table)
 	return false;
 }
 
+/* Returns the width of the column of addresses. */
+static int address_width(const struct table *table)
+{
+	char text[NETADDR_TEXT_MAX];
+	int width = 14;
+
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		if ((int)strlen(netaddr_format(&table->backends[i].addr, text)) > width)
+			width = (int)strlen(text);
+	return width;
+}
+
 static void print_backends(const struct table *table, const struct shares *shares)
 {
 	static const char *const ordinals[TABLE_MAX_HOPS] = {
 		"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"};
 	char text[NETADDR_TEXT_MAX];
 	bool weights = has_weights(table);
-	int width = 14;
+	int width = address_width(table);
 
-	for (uint32_t i = 0; i < table->backend_count; i++)
-		if ((int)strlen(netaddr_format(&table->backends[i].addr, text)) > width)
-			width = (int)strlen(text);
 	printf("\n  %-*s  state     health%s", width, "backend", weights ? "  weight" : "");
 	for (unsigned hop = 0; hop < table->row_hops; hop++)
 		printf("  %7s", ordinals[hop]);
@@ -164,16 +173,18 @@ static void print_backends(const struct table *table, const struct shares *share
 static void print_checks(const struct table *table, const struct table_health *health, uint32_t index)
 {
 	char addr[NETADDR_TEXT_MAX];
+	int width = address_width(table);
 	bool any = false;
 
 	for (uint32_t i = 0; i < table->backend_count; i++) {
 		char *checks = checks_of(health, index, i);
 
 		if (checks && !any)
-			puts("\n  backend         health checks");
+			printf("\n  %-*s  health checks\n", width, "backend");
 		any |= checks != NULL;
 		if (checks)
-			command_print(18, "  %-14s  %s", netaddr_format(&table->backends[i].addr, addr), checks);
+			command_print(
+				width + 4, "  %-*s  %s", width, netaddr_format(&table->backends[i].addr, addr), checks);
 		free(checks);
 	}
 }

@@ -10,7 +10,7 @@ import pytest
 
 from support import pcap
 from support.cli import (
-    CHECK_ERRORS, CHECK_WARNINGS, FAILED, KEY, OK, USAGE, backend, complete, run, run_json, table, with_ipv6_backend,
+    CHECK_ERRORS, CHECK_WARNINGS, FAILED, KEY, OK, USAGE, backend, complete, run, run_json, table,
     with_own_keys, write_conf, write_tables,
 )
 from model import read_v2
@@ -404,32 +404,3 @@ def test_help_fits_a_terminal():
 def test_check_does_not_wait_for_a_fifo(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     assert "is a FIFO" in run("check", tmp_path / "fifo", code=CHECK_ERRORS).stderr
-
-
-@pytest.mark.parametrize("file", ["table.json", "2.bin", "3.bin"])
-def test_every_command_refuses_ipv6_backends(tmp_path, file):
-    ips = {"10.0.0.7": "fd00::1", "10.0.0.9": "fd00::2"}
-    source = write_tables(tmp_path / "table.json", table(backends=[backend("10.0.0.7"), backend("10.0.0.1"), backend("10.0.0.9")]))
-    for version in "23":
-        run("build-config", source, tmp_path / f"{version}.bin", "--format", version)
-        data = (tmp_path / f"{version}.bin").read_bytes()
-        for old, new in ips.items():
-            data = with_ipv6_backend(data, old, new)
-        (tmp_path / f"{version}.bin").write_bytes(data)
-    for old, new in ips.items():
-        source.write_text(source.read_text().replace(old, new))
-    places = [f":1:{source.read_text().index(ip)}" if file == "table.json" else "" for ip in ips.values()]
-    errors = [
-        f"{tmp_path / file}{place}: tables[0].backends[{index}].ip: '{ip}' is an IPv6 address, but hops in GUE are IPv4: give this "
-        "proxy an IPv4 address" for place, index, ip in zip(places, (0, 2), ips.values())]
-    found = run_json("check", tmp_path / file, code=CHECK_ERRORS)["files"][0]
-    assert (found["errors"], found["warnings"]) == (errors, [])
-    config, capture = write_conf(tmp_path / "director.conf"), pcap.write(tmp_path / "in.pcap", [])
-    commands = [["show"], ["diff", tmp_path / file], ["lookup", "192.0.2.1:1", "10.0.0.1:80", "--config", config],
-                ["replay", capture, tmp_path / "out.pcap", "--config", config]]
-    if file == "table.json":
-        commands.append(["build-config", tmp_path / "out.bin"])
-    for command, *args in commands:
-        refused = run(command, tmp_path / file, *args, code=FAILED)
-        assert refused.stderr.splitlines() == [f"glb-director-cli: {text}" for text in errors]
-    assert not (tmp_path / "out.bin").exists()

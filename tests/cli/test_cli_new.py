@@ -38,6 +38,17 @@ def test_the_files_have_no_faults_and_can_be_built(tmp_path):
     run("edit", tmp_path / "forwarding_table.json", "drain", "10.0.0.1")
 
 
+def test_proxies_with_ipv6_addresses(tmp_path):
+    printed = new(tmp_path, backend="fd00::1,fd00::3", source="fd00::2").stdout
+    for line in re.findall(r"^  glb-director-cli (?:check|build-config|show) .*$", printed, re.M):
+        run(*line.split()[1:])
+    assert 'outbound_src_ip6 = "fd00::2";' in (tmp_path / "director.conf").read_text()
+    run("check", tmp_path / "forwarding_table.json", tmp_path / "director.conf")
+    (tmp_path / "x").mkdir()
+    error = new(tmp_path / "x", backend="fd00::1", source="fd00::2", hops="6", code=FAILED).stderr
+    assert "hops: is 6, but a packet to proxies with IPv6 addresses has room for 5 hops" in error and os.listdir(tmp_path / "x") == []
+
+
 def test_keys_are_fresh(tmp_path):
     keys = set()
     for name in "abc":
@@ -77,10 +88,15 @@ def test_nothing_is_overwritten(tmp_path, name, content):
     ("vip", "", USAGE, "--vip: '' is not a bind: ADDRESS:PORT/tcp or /udp"),
     ("vip", "203.0.113.10:443/tcp,", USAGE, "--vip: '' is not a bind"),
     ("vip", "203.0.113.10:443", USAGE, "--vip: '203.0.113.10:443' is not a bind"),
-    ("backend", "10.0.0.1 10.0.0.2", USAGE, "--backend: '10.0.0.1 10.0.0.2' is not an IPv4 address"),
-    ("backend", "10.0.0.1, ", USAGE, "--backend: '' is not an IPv4 address"),
-    ("backend", "fd00::1", USAGE, "--backend: 'fd00::1' is not an IPv4 address"),
-    ("source", "127.0.0.1", USAGE, "--source: '127.0.0.1' is not an IPv4 address"),
+    ("backend", "10.0.0.1 10.0.0.2", USAGE, "--backend: '10.0.0.1 10.0.0.2' is not an address of a proxy"),
+    ("backend", "10.0.0.1, ", USAGE, "--backend: '' is not an address of a proxy"),
+    ("backend", "fd00::1", FAILED, "--source: '10.0.0.2' and 'fd00::1' of a proxy are not of the same family"),
+    ("source", "fd00::1", FAILED, "--source: 'fd00::1' and '10.0.0.1' of a proxy are not of the same family"),
+    ("backend", "10.0.0.1,fd00::1", FAILED, "tables[0].backends[1].ip: 'fd00::1' is an IPv6 address, but backends[0] has 10.0.0.1"),
+    ("backend", "fe80::1", USAGE, "--backend: 'fe80::1' is not an address of a proxy"),
+    ("backend", "::ffff:10.0.0.1", USAGE, "--backend: '::ffff:10.0.0.1' is not an address of a proxy"),
+    ("source", "127.0.0.1", USAGE, "--source: '127.0.0.1' is not an address of a host"),
+    ("source", "fe80::1", USAGE, "--source: 'fe80::1' is not an address of a host"),
     ("gateway_mac", "router", USAGE, "--gateway-mac: 'router' is not a MAC address, or auto"),
     ("name", "a\nb", USAGE, "is not a name"),
     ("backend", "10.0.0.1,10.0.0.1", FAILED, "'10.0.0.1' is listed twice"),
@@ -145,7 +161,7 @@ def test_a_terminal_is_asked_until_the_answers_are_valid(tmp_path):
     answers = ["203.0.113.10", "203.0.113.10:443/tcp", "10.0.0.x", "10.0.0.1,10.0.0.3", "", "10.0.0.2", "", "ssh \"x\""]
     code, shown = converse(tmp_path, answers)
     assert code == OK, shown
-    assert "--vip: '203.0.113.10' is not a bind" in shown and "--source: '' is not an IPv4 address" in shown
+    assert "--vip: '203.0.113.10' is not a bind" in shown and "--source: '' is not an address of a host" in shown
     assert "MAC address of the next hop to the proxies [auto]: " in shown
     table, = json.loads((tmp_path / "forwarding_table.json").read_text())["tables"]
     assert table["name"] == 'ssh "x"' and len(table["backends"]) == 2

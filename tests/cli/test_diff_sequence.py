@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """glb-director-cli diff of several tables, and of directors that are one table behind."""
 
+import ipaddress
 import random
 
 import pytest
 
 from model import load_tables
-from support.cli import BROKEN, FAILED, OK, USAGE, backend, run, run_json, table, write_tables
+from support.cli import BROKEN, FAILED, OK, USAGE, as_ipv6, backend, run, run_json, table, write_tables
 
 STATES = {"a": "active", "d": "draining", "x": "active", "i": "inactive", "f": "filling"}
 
@@ -16,21 +17,26 @@ def backends(letters):
     return [backend(f"192.168.50.{i + 1}", STATES[letter], letter != "x") for i, letter in enumerate(letters) if letter != "-"]
 
 
+def made(letters, ipv6=False, **members):
+    """A table with these backends."""
+    one = table(backends=backends(letters), **members)
+    return as_ipv6(one) if ipv6 else one
+
+
 @pytest.fixture
 def write(tmp_path):
     """write("aaa-", "aaad") writes a table for each, and returns the paths."""
 
     def write_all(*steps, **members):
-        return [write_tables(tmp_path / f"{i}.json", table(backends=backends(letters), **members))
-                for i, letters in enumerate(steps)]
+        return [write_tables(tmp_path / f"{i}.json", made(letters, **members)) for i, letters in enumerate(steps)]
 
     return write_all
 
 
 def hops(letters, **members):
     """The addresses of each row, as text."""
-    found = load_tables({"tables": [table(backends=backends(letters), **members)]})[0]
-    texts = {backend.address: ".".join(map(str, backend.address)) for backend in found.backends}
+    found = load_tables({"tables": [made(letters, **members)]})[0]
+    texts = {backend.address: str(ipaddress.ip_address(backend.address)) for backend in found.backends}
     return [[texts[hop.address] for hop in row] for row in found.all_rows()]
 
 
@@ -40,7 +46,7 @@ def follow(steps, **members):
     results = []
     held = [{row[0]} for row in tables[0]]
     for letters, before, after in zip(steps[1:], tables, tables[1:]):
-        listed = {f"192.168.50.{i + 1}" for i, letter in enumerate(letters) if letter not in "-i"}
+        listed = {each["ip"] for each in made(letters, **members)["backends"] if each["state"] != "inactive"}
         lost = [proxies - set(row) for proxies, row in zip(held, after)]
         results.append((sum(map(bool, lost)), sum(bool(proxies - listed) for proxies in lost),
                         sum(new[0] not in old for old, new in zip(before, after))))
@@ -74,6 +80,9 @@ def test_a_proxy_that_is_added_at_once_is_unknown_to_a_director_one_table_behind
     (["aaaa", "daaa", "-aaa", "-daa", "--aa"], {}),
     (["aaaa", "xaaa", "axaa", "aaxa", "aaaa"], {"hops": 3}),
     (["aaaaaa", "fiaaaa", "aidxaa"], {"hops": 3}),
+    (["aaaa----", "aaaaa---", "aaaaaa--", "aaaaaaa-", "aaaaaaaa"], {"ipv6": True}),
+    (["aaaa", "daaa", "-aaa", "-daa", "--aa"], {"ipv6": True}),
+    (["aaaaaa", "fiaaaa", "aidxaa"], {"hops": 3, "ipv6": True}),
 ])
 def test_every_step_counts_the_connections_of_all_earlier_tables(write, steps, members):
     expected = follow(steps, **members)
@@ -90,7 +99,7 @@ def test_random_sequences_are_counted_as_in_the_model(write, seed):
     steps = ["a" * 7]
     for _ in range(rand.randint(2, 5)):
         steps.append("a" + "".join(rand.choice("aaadxfi-") for _ in range(6)))
-    members = {"hops": rand.choice([2, 2, 3, 4])}
+    members = {"hops": rand.choice([2, 2, 3, 4]), "ipv6": seed % 2 == 1}
     expected = follow(steps, **members)
     assert counts(run_json("diff", *write(*steps, **members), code=code_of(expected))) == expected
 

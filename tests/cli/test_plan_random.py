@@ -21,14 +21,14 @@ MEMBERS = ("hops", "balance", "previous", "backends")
 
 
 @pytest.mark.parametrize("seed, kinds", [
-    (0, None), (1, None), (2, None),
+    (0, None), (1, None), (2, None), ("0 IPv6", None), ("1 IPv6", None), ("2 IPv6", None),
     (42, ["announce", "switch", "announce", "wanted"]),
     (186, ["announce", "switch", "announce", "undrain", "wanted"]),
     (163, ["announce", "drain", "announce", "switch", "announce", "undrain", "wanted"]),
 ])
 def test_a_random_change_has_a_safe_plan(tmp_path, seed, kinds):
     """Without the drains, seeds 42, 186 and 163 are refused."""
-    paths = files(tmp_path, *random_change(seed))
+    paths = files(tmp_path, *random_change(seed, ipv6=str(seed).endswith("IPv6")))
     found = run_json("plan", *paths, "--write", tmp_path / "plan")
     assert (found["plan"]["broken_rows"], found["plan"]["skew_rows"]) == (0, 0)
     steps = [step["kind"] for step in found["steps"]]
@@ -65,9 +65,9 @@ def lost_by_others(held, members, dead, folder):
     return sum(not proxies & alive <= set(row) for proxies, row in zip(held, rows_of(after, folder)))
 
 
-@pytest.mark.parametrize("seed", [5, 21, 34])
-def test_a_proxy_that_dies_between_steps_breaks_no_connection_of_others(tmp_path, seed):
-    paths = files(tmp_path, *random_change(seed))
+@pytest.mark.parametrize("seed, ipv6", [(5, False), (21, False), (34, False), (35, True)])
+def test_a_proxy_that_dies_between_steps_breaks_no_connection_of_others(tmp_path, seed, ipv6):
+    paths = files(tmp_path, *random_change(seed, ipv6=ipv6))
     found = run_json("plan", *paths, "--write", tmp_path / "plan")
     held = [{row[0]} for row in rows_of(members_of(paths[0]), tmp_path)]
     for number, step in enumerate(found["steps"][:-1], 1):

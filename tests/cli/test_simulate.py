@@ -10,7 +10,7 @@ import pytest
 
 from model.simulate import Expected, Objects, Script, publish
 from model.table import load_tables
-from support.cli import BROKEN, FAILED, OK, USAGE, backend, complete, run, run_json, table, write_tables
+from support.cli import BROKEN, FAILED, OK, USAGE, as_ipv6, backend, complete, run, run_json, table, write_tables
 from support.tree import TREE
 
 EVERYTHING = """
@@ -53,8 +53,8 @@ def simulate_json(folder, script, *options, **kwargs):
     return json.loads(simulate(folder, script, *options, "--json", **kwargs).stdout)
 
 
-def model_versions(script, hops=2, balance=None, history=False):
-    start, = load_tables({"tables": [table(backends=5)]})
+def model_versions(script, hops=2, balance=None, history=False, one=table(backends=5)):
+    start, = load_tables({"tables": [one]})
     start.hops, start.balance = hops, balance and Decimal(balance)
     return publish(Script(script), start, history)
 
@@ -88,6 +88,14 @@ def test_every_step_is_that_of_the_model(folder, versions, lengths):
     check_steps(found, Expected(Script(script), versions))
     end = found["steps"][-1]
     assert end["killed"] > 0 and end["broken"] > end["skew"] > 0
+
+
+def test_proxies_with_ipv6_addresses_are_those_of_the_model(tmp_path):
+    """Number 6 is a new proxy, with an address of the same family."""
+    one, script = as_ipv6(table(backends=5)), "lengths exponential 40s\n" + EVERYTHING.replace("192.168.50.2", "FD00:0::50:2")
+    write_tables(tmp_path / "table.json", one)
+    found = simulate_json(tmp_path, script, "--hops", 3, "--balance", "1.02")
+    check_steps(found, Expected(Script(script), model_versions(script, 3, "1.02", True, one)))
 
 
 def test_balance_history_and_quantiles_are_those_of_the_model(folder):
@@ -294,7 +302,10 @@ def test_max_broken_decides_the_exit_code(tmp_path):
     ("drain 0\n", "1: drain: '0' is not a proxy"),
     ("drain 60001\n", "1: drain: '60001' is not a proxy: give numbers from 1 to 60000"),
     ("drain 18446744073709551617\n", "1: drain: '18446744073709551617' is not a proxy"),
-    ("drain 2001:db8::1\n", "1: drain: '2001:db8::1' is not a proxy"),
+    ("drain 2001:db8::1\n", "1: proxy 2001:db8::1: is not in the table"),
+    ("drain 2001:db8::g\n", "1: drain: '2001:db8::g' is not a proxy"),
+    ("add fe80::1\n", "1: proxy fe80::1: cannot be a proxy, because no other host can reach this address"),
+    ("add 2001:db8::1\n", "1: proxy 2001:db8::1: has another family than the proxies of the table"),
     ("wait -1s\n", "1: wait: '-1s' is not a time of at most 100 years, such as 500ms, 30s, 10m, 2h or 7d"),
     ("wait 30\n", "1: wait: '30' is not a time"),
     ("wait 4294967296s\n", "1: wait: '4294967296s' is not a time"),

@@ -62,7 +62,13 @@ INEXPRESSIBLE = {
     "two tables have the same name, or one is named like the `#INDEX` of another": (
         "is also the name of tables[0]", lambda doc: doc["tables"].append(doc["tables"][0])),
     "`port_start` is greater than `port_end`": ("is greater than port_end", lambda doc: doc["tables"][0]["binds"][1].update(port_end=1)),
-    "an IPv6 address is malformed": ("is not an IPv4 or IPv6 address or CIDR prefix", lambda doc: doc["tables"][0]["binds"][1].update(ip="1::2::3")),
+    "an IPv6 address is malformed": ("is not an IPv4 or IPv6 address", lambda doc: doc["tables"][0]["binds"][1].update(ip="1::2::3")),
+    "a proxy has an IPv6 address that no proxy can have": (
+        "not an address that a proxy can have", lambda doc: doc["tables"][0].update(previous=[], backends=[backend("fe80::1")])),
+    "the proxies of a table, or of its `previous`, have addresses of both families": (
+        "need addresses of one family", lambda doc: doc["tables"][0]["previous"][0]["backends"].append({"ip": "fd00::1"})),
+    "`hops` is more than 5, and the proxies have IPv6 addresses": (
+        "to proxies with IPv6 addresses has room for 5 hops", lambda doc: doc["tables"][0].update(hops=6, previous=[], backends=[backend("fd00::1")])),
     "a `name` has more than 255 bytes, but not characters": (
         "is not a name: at most 255 bytes", lambda doc: doc["tables"][0].update(name="ü" * 128)),
     "an `http_uri` has more than 2048 bytes, but not characters": (

@@ -88,14 +88,15 @@ class World:
     def address(self, number):
         if number <= len(self.numbers):
             return self.numbers[number - 1]
-        return (ipaddress.IPv4Address("198.18.0.0") + number).packed
+        first = ipaddress.ip_address("198.18.0.0" if not self.numbers or len(self.numbers[0]) == 4 else "2001:2::")
+        return (first + number).packed
 
     def addresses(self, text):
         found = []
         for part in text.split(","):
             if part == "all":
                 found += [backend.address for backend in self.table.backends]
-            elif "." in part:
+            elif "." in part or ":" in part:
                 found.append(ipaddress.ip_address(part).packed)
             else:
                 first, _, last = part.partition("-")

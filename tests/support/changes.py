@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Random changes of a table: CURRENT, which the directors use, and WANTED."""
 
+import ipaddress
 import random
 import struct
 
 from model.table import ROWS
 from model.table_v3 import BACKEND, HEADER, TABLE
-from support.cli import backend, run, table, write_tables
+from support.cli import as_ipv6, backend, run, table, write_tables
 
 TIME = "2026-01-01T00:00:00Z"
 WEIGHTS = (50, 100, 100, 100, 200, 400)
@@ -38,8 +39,8 @@ def change_backends(rand, backends, added):
     return after
 
 
-def random_change(seed, most=32):
-    """(members of CURRENT, members of WANTED). most: proxies of CURRENT"""
+def random_change(seed, most=32, ipv6=False):
+    """(members of CURRENT, members of WANTED). most: proxies of CURRENT. ipv6: with other addresses"""
     rand = random.Random(f"change {seed}")
     count, balance = rand.randint(6, most), rand.choice((None, 1.02, 1.1))
     down = rand.choice((0, 0, 1, 2, 3))
@@ -66,7 +67,7 @@ def random_change(seed, most=32):
         wanted["previous"] = [state_of(current), *current["previous"]]
     if wanted == current:
         wanted["backends"][0]["weight"] = 77
-    return current, wanted
+    return as_ipv6([current, wanted]) if ipv6 else (current, wanted)
 
 
 def rows_of(members, folder):
@@ -75,7 +76,8 @@ def rows_of(members, folder):
     data = (folder / "rows.bin").read_bytes()
     fields = TABLE.unpack_from(data, HEADER.size)
     backends, count, rows, hops = fields[3], fields[4], fields[7], fields[8]
-    ips = [".".join(map(str, BACKEND.unpack_from(data, backends + i * BACKEND.size)[3][:4])) for i in range(count)]
+    entries = [BACKEND.unpack_from(data, backends + i * BACKEND.size) for i in range(count)]
+    ips = [str(ipaddress.ip_address(address[:4] if family == 1 else address)) for family, _, _, address in entries]
     numbers = struct.unpack_from(f"<{ROWS * hops}H", data, rows)
     return [tuple(ips[number] for number in numbers[i:i + hops]) for i in range(0, len(numbers), hops)]
 

@@ -66,8 +66,13 @@ def write_conf(path, **keys):
     return write_config(path, {key: value for key, value in {**CONFIG, **keys}.items() if value is not None})
 
 
+def as_ipv6(value):
+    """The same value with IPv6 addresses of proxies: fd00::50:1 for 192.168.50.1."""
+    return json.loads(re.sub(r'"192\.168\.(\d+)\.(\d+)"', r'"fd00::\1:\2"', json.dumps(value)))
+
+
 def with_ipv6_backend(data, old, new):
-    """A binary table with another address of a backend. build-config refuses IPv6 backends, but other writers may not."""
+    """A binary table with another address of a backend. build-config refuses backends of two families, but other writers may not."""
     data = bytearray(data)
     at = data.index(ipaddress.ip_address(old).packed + bytes(12))
     data[at - 4] = 2  # the family, in both versions

@@ -13,10 +13,6 @@ int edit_check_addresses(const char *verb, char **operands, int count)
 
 		if (!netaddr_parse(operands[i], &addr))
 			return command_usage("edit: %s: '%s' is not an address", verb, operands[i]);
-		if (addr.family == NETADDR_V6 && strcmp(verb, "add") == 0)
-			return command_usage(
-				"edit: add: '%s' is an IPv6 address, but hops in GUE are IPv4: give this proxy an IPv4 address",
-				operands[i]);
 		for (int j = 0; j < i; j++)
 			if (netaddr_parse(operands[j], &earlier) && netaddr_compare(&addr, &earlier) == 0)
 				return command_usage("edit: %s: '%s' is given twice", verb, operands[i]);

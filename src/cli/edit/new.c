@@ -38,11 +38,16 @@ static bool is_bind(const char *text)
 	return bind_operand_parse(text, &bind);
 }
 
-static bool is_ipv4(const char *text)
+static bool is_host(const char *text)
 {
 	struct netaddr addr;
 
-	return netaddr_parse(text, &addr) && addr.family == NETADDR_V4 && netaddr_is_unicast(&addr);
+	return netaddr_parse(text, &addr) && netaddr_is_host(&addr);
+}
+
+static bool is_ipv6(const char *text)
+{
+	return strchr(text, ':');
 }
 
 static bool is_mac(const char *text)
@@ -65,9 +70,8 @@ static const struct question {
 } questions[DIR] = {
 	[VIP] = {is_bind, true, "a bind: " BIND_OPERAND_FORM,
 		"VIPs, such as 203.0.113.10:443/tcp, with commas between them"},
-	[BACKEND] = {is_ipv4, true, "an IPv4 address of a proxy",
-		"IPv4 addresses of the proxies, with commas between them"},
-	[SOURCE] = {is_ipv4, false, "an IPv4 address of a host", "IPv4 address of this director"},
+	[BACKEND] = {is_host, true, "an address of a proxy", "Addresses of the proxies, with commas between them"},
+	[SOURCE] = {is_host, false, "an address of a host", "Address of this director, IPv6 if those of the proxies are"},
 	[GATEWAY_MAC] = {is_mac, false, "a MAC address, or auto", "MAC address of the next hop to the proxies"},
 	[NAME] = {is_name, false, "a name: at most 255 bytes without control characters", "Name of the table"},
 };
@@ -180,6 +184,10 @@ static int get_answers(const struct command_args *args, struct answers *answers)
 			return COMMAND_FAILED;
 		}
 	}
+	if (is_ipv6(answers->values[SOURCE]) != is_ipv6(answers->values[BACKEND]))
+		return command_error(
+			"--source: '%s' and '%s' of a proxy are not of the same family: the director sends from an IPv4 address to IPv4 addresses, and from an IPv6 address to IPv6 addresses",
+			answers->values[SOURCE], answers->values[BACKEND]);
 	return COMMAND_OK;
 }
 
@@ -264,12 +272,12 @@ static char *conf_text(const struct answers *answers)
 		return NULL;
 	fprintf(to,
 		"# Configuration of glb-director. glb-director.conf(5) is the reference.\n\n"
-		"# Source address of the GUE packets.\noutbound_src_ip = \"%s\";\n\n"
+		"# Source address of the GUE packets.\noutbound_src_ip%s = \"%s\";\n\n"
 		"# MAC address of the next hop to the proxies. \"auto\": the director follows the kernel's routes.\n"
 		"outbound_gateway_mac = \"%s\";\n\n"
 		"# The fields of a packet that choose its proxy. All directors of a fleet need the same.\n"
 		"hash_fields = {\n",
-		answers->values[SOURCE], answers->values[GATEWAY_MAC]);
+		is_ipv6(answers->values[SOURCE]) ? "6" : "", answers->values[SOURCE], answers->values[GATEWAY_MAC]);
 	for (unsigned i = 0; i < STEERING_FIELD_COUNT; i++)
 		fprintf(to, "\t%s = %s;\n", steering_field_names[i], STEERING_SOURCE_ADDRESS >> i & 1 ? "true" : "false");
 	fputs("};\n", to);

@@ -67,8 +67,11 @@ bool plan_drains(const struct table_diff_backend *backend);
 /* Returns true if the rows of both tables of the pair are known to follow from the same seed. */
 bool plan_keeps_seed(const struct table_diff *pair);
 
-/* Returns true if steps before WANTED can help: the backends, weights, balance or hops change, but the seed
- * does not. */
+/* Returns true if the proxies have IPv4 addresses before, and IPv6 addresses after, or the other way round. */
+bool plan_changes_family(const struct table_diff *pair);
+
+/* Returns true if steps before WANTED can help: the backends, weights, balance or hops change, but neither the seed nor
+ * the family of the backends. */
 bool plan_can_help(const struct table_diff *pair);
 
 /* Returns true if the proxy is down in one of both tables. */

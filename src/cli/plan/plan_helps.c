@@ -119,11 +119,17 @@ static void try_waiting(const struct plan_input *input, json_t *helps)
 
 json_t *plan_helps(const struct plan_input *input, const struct plan *plan)
 {
-	bool safe = plan->broken == 0 && plan->skew == 0, can_help = false;
+	bool safe = plan->broken == 0 && plan->skew == 0, can_help = false, moves = false;
 	json_t *helps = json_array();
 
-	for (uint32_t t = 0; t < input->at_once.count; t++)
+	for (uint32_t t = 0; t < input->at_once.count; t++) {
 		can_help |= plan_can_help(&input->at_once.tables[t]);
+		moves |= plan_changes_family(&input->at_once.tables[t]);
+	}
+	if (moves)
+		json_array_append_new(helps,
+			json_string(
+				"a second table: a table has proxies of one family, so give those of the other family a table with other VIPs, and move the clients there"));
 	if (!can_help || (safe && plan->count <= PLAN_FEW_STEPS))
 		return helps;
 	try_hops(input, plan, helps);

@@ -28,12 +28,18 @@ bool plan_keeps_seed(const struct table_diff *pair)
 	       memcmp(first_holders_seed(pair->before, pair->after), pair->after->seed, SIPHASH_KEY_SIZE) == 0;
 }
 
+bool plan_changes_family(const struct table_diff *pair)
+{
+	return pair->before && pair->after &&
+	       pair->before->backends[0].addr.family != pair->after->backends[0].addr.family;
+}
+
 bool plan_can_help(const struct table_diff *pair)
 {
 	const struct table *before = pair->before, *after = pair->after;
 	bool differ = false;
 
-	if (!before || !after || pair->key_changed || !plan_keeps_seed(pair))
+	if (!before || !after || pair->key_changed || !plan_keeps_seed(pair) || plan_changes_family(pair))
 		return false;
 	for (uint32_t i = 0; i < pair->backend_count && !differ; i++) {
 		const struct table_backend *old = pair->backends[i].before, *new = pair->backends[i].after;

@@ -57,8 +57,8 @@ static bool parse_range(const char *text, uint32_t max, struct script_proxies *r
 	*range = (struct script_proxies){0};
 	if (strcmp(text, "all") == 0)
 		return true;
-	if (strchr(text, '.'))
-		return netaddr_parse(text, &range->addr) && range->addr.family == NETADDR_V4;
+	if (strpbrk(text, ".:"))
+		return netaddr_parse(text, &range->addr);
 	if (!text_take_number(&text, 1, max, &range->first))
 		return false;
 	range->last = range->first;
@@ -170,7 +170,7 @@ static bool take_proxies(const struct line *line, struct script_step *step)
 	if (line->count < 2)
 		return wrong(line, "the proxies are missing: give numbers such as 1-4,7, addresses, or all");
 	bad = parse_ranges(line->words[1], SCRIPT_MAX_PROXY, &step->proxies, &step->proxies_count);
-	return !bad || wrong(line, "'%s' is not a proxy: give numbers from 1 to %u such as 1-4,7, IPv4 addresses, or all",
+	return !bad || wrong(line, "'%s' is not a proxy: give numbers from 1 to %u such as 1-4,7, addresses, or all",
 			       bad, SCRIPT_MAX_PROXY);
 }
 

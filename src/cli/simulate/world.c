@@ -9,8 +9,7 @@
 #include "cli/past.h"
 #include "common/byteorder.h"
 
-#define FIRST_ADDR 0xc6120000u /* 198.18.0.0 */
-#define KEEP_S     (24 * 3600) /* as edit does without --keep */
+#define KEEP_S (24 * 3600) /* as edit does without --keep */
 
 /* Copies the previous states of the first table. */
 static void copy_states(struct world *world, const struct table *first)
@@ -108,14 +107,18 @@ void world_free(struct world *world)
 
 bool world_addr(const struct world *world, uint32_t number, struct netaddr *addr)
 {
-	uint8_t bytes[4];
-
 	if (number <= world->numbered) {
 		*addr = world->addrs[number - 1];
 		return true;
 	}
-	store_be32(bytes, FIRST_ADDR + number);
-	*addr = netaddr_from_bytes(NETADDR_V4, bytes);
+	/* Behind 198.18.0.0, or 2001:2:: if the table has IPv6 addresses (RFC 2544 and RFC 5180). */
+	if (world->numbered && world->addrs[0].family == NETADDR_V6) {
+		*addr = (struct netaddr){NETADDR_V6, {0x20, 0x01, 0x00, 0x02}};
+		store_be32(addr->bytes + 12, number);
+	} else {
+		*addr = (struct netaddr){NETADDR_V4, {0}};
+		store_be32(addr->bytes, 0xc6120000u + number);
+	}
 	for (uint32_t i = 0; i < world->numbered; i++)
 		if (netaddr_compare(&world->addrs[i], addr) == 0)
 			return false;
@@ -134,8 +137,10 @@ static const char *add(struct world *world, const struct netaddr *addr, const st
 
 	if (world_find(world, addr) < count)
 		return "is in the table already";
-	if (!netaddr_is_unicast(addr))
+	if (!netaddr_is_host(addr))
 		return "cannot be a proxy, because no other host can reach this address";
+	if (addr->family != world->table.backends[0].addr.family)
+		return "has another family than the proxies of the table";
 	if (count == TABLE_MAX_BACKENDS)
 		return "does not fit into the table, which has 4096 proxies";
 	world->dead[count] = false;
