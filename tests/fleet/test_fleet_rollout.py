@@ -4,15 +4,21 @@
 import json
 import signal
 
+import pytest
+
 from agent import PREFIX, table
 from rollouts import document, rollout_lines, wait_state
 
 from support.cli import FAILED
 
 
-def test_fleet_changes_its_table_by_itself(agents, etcd, tmp_path):
-    wanted = tmp_path / "wanted.json"
-    wanted.write_text(table(2, 3, 4, 5))
+@pytest.mark.parametrize("network", ["192.0.2.", "2001:db8::"])
+def test_fleet_changes_its_table_by_itself(start, tmp_path, network):
+    def of(*numbers):
+        return table(*({"ip": f"{network}{i}", "state": "active"} for i in numbers))
+
+    agents, wanted = start(of(1, 2, 3, 4)), tmp_path / "wanted.json"
+    wanted.write_text(of(2, 3, 4, 5))
     lines = rollout_lines(agents[0], "rollout", "start", wanted, "--drained-after", "1s")
     assert "done, step 3 of 3 (wanted), used by 3 of 3" in " ".join(lines)
     assert [agent.table.read_text() for agent in agents] == [wanted.read_text()] * 3

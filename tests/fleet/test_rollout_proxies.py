@@ -12,7 +12,7 @@ from cli.test_cli_fleet import Fleet as Hosts
 from rollouts import BACKENDS
 
 from lab.tools import wait_until
-from support.cli import FAILED, backend, table, write_tables
+from support.cli import FAILED, as_ipv6, backend, table, write_tables
 from support.ports import closed_port
 
 GONE = "192.168.50.1"
@@ -108,6 +108,19 @@ def test_drain_is_proved_by_the_proxy(fleet, proxy):
     asked = proxy.asked
     wait_until(lambda: proxy.asked > asked + 1, "the second leader asks")
     assert fleet.document()["step"] == 0
+    proxy.page = DRAINED
+    fleet.wait_state("done")
+    assert fleet.kv("table")[0] == fleet.wanted.read_text()
+
+
+def test_drain_of_a_proxy_with_an_ipv6_address(fleet, hosts, tmp_path):
+    proxy = Exporter(hosts, "FD00:0::50:1")
+    fleet.wanted = write_tables(tmp_path / "wanted.json", as_ipv6(table(backends=BACKENDS[1:4])))
+    fleet.put("table", json.dumps(as_ipv6({"tables": [table(backends=[backend(GONE, "draining"), *BACKENDS[1:4]])]})))
+    fleet.settle()
+    start(fleet, proxy.word)
+    proxy.page = metrics((VIP, "tcp", 3), vips=[VIP])
+    wait_reason(fleet, "drain: fd00::50:1 has 3 connections left")
     proxy.page = DRAINED
     fleet.wait_state("done")
     assert fleet.kv("table")[0] == fleet.wanted.read_text()
