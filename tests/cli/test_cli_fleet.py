@@ -21,19 +21,22 @@ DIGEST, FIRST_HOPS, OTHER = "8f1d3a5c7e9b0d2f", "5a7c9e1b3d5f7082", "00000000000
 
 
 def director(source="192.0.2.1", digest=DIGEST, first_hops=FIRST_HOPS, version="0.1.0", state="ok"):
-    """first_hops: None is a director of an older version."""
+    """source: addresses with spaces between. first_hops: None is a director of an older version."""
+    sources = "".join(f'glb_director_source_info{{address="{address}"}} 1\n' for address in source.split())
     told = f'first_hops="{first_hops}",' if first_hops is not None else ""
     states = "".join(f'glb_director_health_state{{state="{name}"}} {int(name == state)}\n' for name in ("starting", "ok", "degraded", "failing", "stopping"))
     return (f'# HELP glb_director_build_info versions\n# TYPE glb_director_build_info gauge\n'
             f'glb_director_build_info{{version="{version}",dpdk="22.11",isa="avx2"}} 1\n'
-            f'glb_director_source_info{{address="{source}"}} 1\n{states}'
+            f'{sources}{states}'
             f'glb_director_table_info{{digest="{digest}",{told}fingerprint="1",format="version 3",path="/a \\"b\\\\"}} 1\n')
 
 
-def proxy(allow=("192.0.2.0/24",), version="0.1.0", attached=1, is_open=0, interface="eth0"):
+def proxy(allow=("192.0.2.0/24",), version="0.1.0", attached=1, is_open=0, interface="eth0", outer_ipv6=None):
+    """outer_ipv6: None is a version that does not know it."""
+    known = "" if outer_ipv6 is None else f'glb_redirect_outer_ipv6{{interface="{interface}"}} {outer_ipv6}\n'
     prefixes = "".join(f'glb_redirect_allow_from_info{{interface="{interface}",prefix="{prefix}"}} 1\n' for prefix in allow)
     return (f'glb_redirect_build_info{{version="{version}"}} 1\nglb_redirect_attached{{interface="{interface}"}} {attached}\n'
-            f'glb_redirect_open_to_any_sender{{interface="{interface}"}} {is_open}\n{prefixes}')
+            f'glb_redirect_open_to_any_sender{{interface="{interface}"}} {is_open}\n{known}{prefixes}')
 
 
 class Fleet:
@@ -91,6 +94,9 @@ def fleet():
 
 def test_a_healthy_fleet(fleet):
     assert fleet.pages(director(), director("192.0.2.2"), proxy(), proxy(("192.0.2.1", "192.0.2.2"))) == []
+    both = director("192.0.2.1 2001:db8::d")
+    assert fleet.pages(both, proxy(outer_ipv6=1), proxy(("2001:db8::/64",), outer_ipv6=1), proxy(("2001:db8::d", "192.0.2.1"), outer_ipv6=1)) == []
+    assert fleet.pages(director(), director("192.0.2.2"), proxy()) == []
     text = subprocess.run([CLI, "doctor", "--fleet", *fleet.hosts], capture_output=True, text=True, check=True).stdout
     assert f"digests: 2 directors: digest {DIGEST}" in text and text.endswith("\nfleet: 0 failures, 0 warnings\n")
 
@@ -112,6 +118,12 @@ FAULTS = {
     "open to any sender": ([director(), proxy(is_open=1, allow=())], 1, "warn", "senders", "is open to any sender"),
     "a director is not allowed": ([director(), director("198.51.100.1"), proxy()], 2, "fail", "senders", "does not have 198.51.100.1, the source address of 127.0.0.1:"),
     "a proxy allows one director only": ([director(), director("192.0.2.2"), proxy(), proxy(("192.0.2.1",))], 3, "fail", "senders", "does not have 192.0.2.2"),
+    "an IPv6 director is not allowed": ([director("2001:db8::d"), proxy(outer_ipv6=1)], 1, "fail", "senders", "does not have 2001:db8::d, the source address of 127.0.0.1:"),
+    "the IPv6 address of a director is not allowed": (
+        [director("192.0.2.1 2001:db8::d"), proxy(("192.0.2.1", "2001:db8::e"), outer_ipv6=1)], 1, "fail", "senders", "does not have 2001:db8::d"),
+    "a proxy that takes no outer IPv6": ([director("2001:db8::d"), director("192.0.2.1 2001:db8::e"), proxy(("2001:db8::/64", "192.0.2.1"))], 2, "fail", "underlay",
+                                         "its glb-redirect does not take outer IPv6, and 127.0.0.1:"),
+    "a proxy that takes no outer IPv6 yet": ([director("192.0.2.1 2001:db8::d"), proxy(outer_ipv6=0)], 1, "warn", "underlay", "sends as soon as a table has this proxy with an IPv6 address"),
     "not a page of ours": ([director(), "node_load1 0.5\n"], 1, "fail", "reachable", "the page is not that of a director or a proxy"),
     "an error": ([director(), 503], 1, "fail", "reachable", "503"),
     "a redirect is not followed": ([director(), 302], 1, "fail", "reachable", "not that of a director"),
@@ -252,4 +264,4 @@ def test_the_reference_has_each_metric_that_the_doctor_reads():
     source = (TREE / "src/cli/doctor/fleet/fleet.c").read_text()
     names = re.findall(r'"(glb_\w+)"', source)
     page = (TREE / "docs/reference/metrics.md").read_text()
-    assert len(names) == 9 and [name for name in names if f"| `{name}` |" not in page] == []
+    assert len(names) == 10 and [name for name in names if f"| `{name}` |" not in page] == []

@@ -19,6 +19,7 @@ static const char *const wanted[] = {
 	"glb_redirect_open_to_any_sender",
 	"glb_redirect_allow_from_info",
 	"glb_redirect_allow_from_omitted",
+	"glb_redirect_outer_ipv6",
 	NULL,
 };
 
@@ -72,6 +73,7 @@ static const struct findings_check checks[] = {
 	{"versions", fleet_versions, NULL},
 	{"attached", fleet_attached, NULL},
 	{"senders", fleet_senders, NULL},
+	{"underlay", fleet_underlay, NULL},
 	{0},
 };
 

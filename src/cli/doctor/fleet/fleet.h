@@ -34,7 +34,7 @@ struct fleet {
 int fleet_run(char *const words[], size_t count, const char *file, const char *conf, unsigned timeout_s, bool json);
 
 /* fleet_checks.c: the subject is a struct fleet. */
-findings_look fleet_health, fleet_digests, fleet_versions, fleet_attached, fleet_senders;
+findings_look fleet_health, fleet_digests, fleet_versions, fleet_attached, fleet_senders, fleet_underlay;
 
 /* Adds the finding about members whose label has another value than that of most members, see fleet_checks.c. */
 bool fleet_compare(const struct fleet_member *members, size_t count, const char *name, const char *label,

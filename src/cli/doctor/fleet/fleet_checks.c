@@ -35,6 +35,14 @@ static const struct finding refuses = {FINDINGS_FAIL, NULL,
 static const struct finding open = {FINDINGS_WARN, NULL,
 	"its program on {1} is open to any sender, so everybody can send packets past the directors: set allow_from in redirect.conf there, and run glb-redirect reload {1}"};
 
+#define OLD_REDIRECT "its glb-redirect does not take outer IPv6, "
+#define NEW_REDIRECT ": install the version of glb-redirect that belongs to the director's"
+
+static const struct finding ipv4_only = {FINDINGS_WARN, NULL,
+	OLD_REDIRECT "which {1} sends as soon as a table has this proxy with an IPv6 address" NEW_REDIRECT};
+static const struct finding no_ipv6 = {
+	FINDINGS_FAIL, NULL, OLD_REDIRECT "and {1} sends nothing else, so its packets reach no service" NEW_REDIRECT};
+
 /* Writes a label of the first sample of this name. Returns false, and "", if there is none. */
 static bool label_of(
 	const struct fleet_member *member, const char *name, const char *label, char value[SAMPLES_LABEL_MAX])
@@ -185,19 +193,36 @@ void fleet_attached(void *subject)
 		check_attached(&fleet->proxies[i]);
 }
 
-/* Returns whether allow_from of the interface has the address. *known: whether the proxy tells. */
-static bool allows(const struct fleet_member *proxy, const char *interface, const struct netaddr *address, bool *known)
+#define SOURCES_MAX 2 /* one of each family */
+
+/* Returns how many source addresses the director tells. */
+static size_t sources_of(const struct fleet_member *director, struct netaddr sources[SOURCES_MAX])
+{
+	char text[SAMPLES_LABEL_MAX];
+	size_t count = 0, at = 0;
+	const char *sample;
+
+	while (count < SOURCES_MAX && (sample = samples_next(director->samples, "glb_director_source_info", &at)))
+		count += samples_label(sample, "address", text) && netaddr_parse(text, &sources[count]);
+	return count;
+}
+
+/* Returns whether allow_from of the interface has the address. *known: whether the proxy tells. *family: whether
+ * allow_from has prefixes of its family. */
+static bool allows(const struct fleet_member *proxy, const char *interface, const struct netaddr *address, bool *known,
+	bool *family)
 {
 	char on[SAMPLES_LABEL_MAX], text[SAMPLES_LABEL_MAX];
 	struct netprefix prefix;
 	const char *sample;
 
-	*known = false;
+	*known = *family = false;
 	for (size_t at = 0; (sample = samples_next(proxy->samples, "glb_redirect_allow_from_info", &at));) {
 		if (!samples_label(sample, "interface", on) || strcmp(on, interface) != 0 ||
 			!samples_label(sample, "prefix", text) || !netprefix_parse(text, &prefix, NULL))
 			continue;
 		*known = true;
+		*family |= prefix.addr.family == address->family;
 		if (netprefix_covers(&prefix, address))
 			return true;
 	}
@@ -208,30 +233,28 @@ static bool allows(const struct fleet_member *proxy, const char *interface, cons
 }
 
 /*
- * Adds findings about directors whose packets the program on the interface drops. Returns whether it did. *unknown
- * becomes true if there is no director, or one of which nothing tells whether it is allowed.
+ * Adds findings about the source addresses of a director whose packets the program on the interface drops. A proxy gets
+ * packets of one family only, so its allow_from need not have both. Returns whether it did. *unknown becomes true if
+ * nothing tells whether the director is allowed.
  */
 static bool report_refused(
-	const struct fleet *fleet, const struct fleet_member *proxy, const char *interface, bool *unknown)
+	const struct fleet_member *director, const struct fleet_member *proxy, const char *interface, bool *unknown)
 {
-	char source[SAMPLES_LABEL_MAX];
-	bool reported = false, allowed, known;
-	struct netprefix address;
+	struct netaddr sources[SOURCES_MAX];
+	size_t count = sources_of(director, sources);
+	bool reported = false;
 
-	*unknown |= !fleet->director_count;
-	for (size_t i = 0; i < fleet->director_count; i++) {
-		const struct fleet_member *director = &fleet->directors[i];
+	*unknown |= !count;
+	for (size_t i = 0; i < count; i++) {
+		char text[NETADDR_TEXT_MAX];
+		bool known, family;
 
-		if (!label_of(director, "glb_director_source_info", "address", source) ||
-			!netprefix_parse(source, &address, NULL)) {
-			*unknown = true;
+		if (allows(proxy, interface, &sources[i], &known, &family))
 			continue;
-		}
-		allowed = allows(proxy, interface, &address.addr, &known);
 		*unknown |= !known;
-		if (allowed || !known)
+		if (!known || (count > 1 && !family))
 			continue;
-		findings_add(&refuses, proxy->name, interface, source, director->name);
+		findings_add(&refuses, proxy->name, interface, netaddr_format(&sources[i], text), director->name);
 		reported = true;
 	}
 	return reported;
@@ -248,7 +271,9 @@ static void check_senders(const struct fleet *fleet, const struct fleet_member *
 		if (!samples_label(sample, "interface", interface))
 			continue;
 		if (samples_value(sample) != 1) {
-			reported |= report_refused(fleet, proxy, interface, &unknown);
+			unknown |= !fleet->director_count;
+			for (size_t i = 0; i < fleet->director_count; i++)
+				reported |= report_refused(&fleet->directors[i], proxy, interface, &unknown);
 			continue;
 		}
 		findings_add(&open, proxy->name, interface);
@@ -266,4 +291,40 @@ void fleet_senders(void *subject)
 
 	for (size_t i = 0; i < fleet->proxy_count; i++)
 		check_senders(fleet, &fleet->proxies[i]);
+}
+
+/* Returns whether the program on an interface of the proxy takes outer IPv6. Older versions have no such metric. */
+static bool takes_ipv6(const struct fleet_member *proxy)
+{
+	size_t at = 0;
+	const char *sample = samples_next(proxy->samples, "glb_redirect_outer_ipv6", &at);
+
+	while (sample && samples_value(sample) != 1)
+		sample = samples_next(proxy->samples, "glb_redirect_outer_ipv6", &at);
+	return sample;
+}
+
+void fleet_underlay(void *subject)
+{
+	const struct fleet *fleet = subject;
+	const struct fleet_member *sender = NULL;
+	bool ipv4 = true; /* the sender also has an IPv4 source */
+
+	for (size_t i = 0; i < fleet->director_count && ipv4; i++) {
+		struct netaddr sources[SOURCES_MAX];
+		size_t count = sources_of(&fleet->directors[i], sources);
+		bool ipv6 = count && sources[count - 1].family == NETADDR_V6; /* the IPv4 source is the first */
+
+		sender = ipv6 ? &fleet->directors[i] : sender;
+		ipv4 = !ipv6 || count > 1;
+	}
+	if (!sender) {
+		findings_ok("", "not needed: no director sends outer IPv6");
+		return;
+	}
+	for (size_t i = 0; i < fleet->proxy_count; i++)
+		if (takes_ipv6(&fleet->proxies[i]))
+			findings_ok(fleet->proxies[i].name, "it takes outer IPv6");
+		else
+			findings_add(ipv4 ? &ipv4_only : &no_ipv6, fleet->proxies[i].name, sender->name);
 }
