@@ -291,6 +291,16 @@ def test_bad_value_of_a_json_table_is_named(start):
     start.assert_fails(start.table, "tables[1].backends[3].ip", "'10.0.0.300'")
 
 
+@pytest.mark.parametrize("version", ["json", "3"])
+def test_table_of_a_family_without_a_source_address_is_an_error(start, version):
+    document = traffic.document(hops=2)
+    document["tables"][1]["backends"] = [{"ip": f"2001:db8::{n}", "state": "active"} for n in (1, 2)]
+    write_table(start.table, document, version)
+    start.assert_fails(start.table, "tables[1].backends[0].ip", "'2001:db8::1' of table range", "has no outbound_src_ip6")
+    start.config = {"outbound_gateway_mac": CONFIG["outbound_gateway_mac"], "outbound_src_ip6": "2001:db8::d"}
+    start.assert_fails(start.table, "tables[0].backends[0].ip", "has no outbound_src_ip:", "1 more table needs it, too")
+
+
 @pytest.mark.parametrize("version", ["json", "2", "3"])
 def test_backend_of_another_family(start, version):
     document = traffic.document(hops=2)

@@ -2,6 +2,8 @@
 """Reloads under traffic on a veth pair: no packet is lost, and each is steered by exactly one table."""
 
 import contextlib
+import copy
+import json
 import shutil
 import signal
 import subprocess
@@ -16,6 +18,7 @@ from support import traffic
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess, write_table
 from support.tree import CLI
+from support.underlay import Underlay
 from model import Director
 
 RELOADS = 50
@@ -216,6 +219,8 @@ def corrupted(name, live):
         data = bytearray(b'{ "tables": [ ')
     elif name == "json with a bad address":
         data = bytearray(b'{ "tables": [ { "binds": [ { "ip": "10.0.0.300" } ] } ] }')
+    elif name == "json with proxies for which the director has no source address":
+        data = json.dumps(Underlay("IPv6").document(copy.deepcopy(traffic.TABLE))).encode()
     return bytes(data)
 
 
@@ -226,6 +231,7 @@ BAD_TABLES = (
     "another version",
     "json that ends early",
     "json with a bad address",
+    "json with proxies for which the director has no source address",
 )
 
 
