@@ -74,7 +74,7 @@ class Model:
         self.sizes, self.reload_at = sizes, reload_at
         self.generation, self.requests, self.packets, self.uptime = 1, 0, 10, 7 * 86400 + 5 * 3600
         self.last_error = ""
-        self.binds = ["10.0.0.1 tcp 80-80"]
+        self.binds, self.network = ["10.0.0.1 tcp 80-80"], None
 
     def table(self, index):
         return {"index": index, "name": f"t{index}", "hops": 2, "bind_count": 1, "backend_count": self.sizes[index],
@@ -94,7 +94,7 @@ class Model:
     def page(self, index, first):
         if index >= len(self.sizes):
             return {"error": "there is no table with this index"}
-        backends = {str(i): {"ip": f"10.{self.generation}.{i // 250}.{i % 250}", "state": "active", "healthy": 1,
+        backends = {str(i): {"ip": f"{self.network}{i}" if self.network else f"10.{self.generation}.{i // 250}.{i % 250}", "state": "active", "healthy": 1,
                              "packets": self.packets if i == 0 else 0, "bytes": 0, "no_next_hop": 4 if i == 1 else 0}
                     for i in range(first, min(first + 32, self.sizes[index]))}
         binds = {str(i): {"bind": bind, "estimated_packets": self.packets if i == 0 else 0, "estimated_bytes": 0}
@@ -210,6 +210,18 @@ def test_binds_without_samples_are_listed_only_with_all(tmp_path):
     assert "had no sample" not in everything
     for output in (text, everything, shown):
         assert max(map(len, output.splitlines())) <= 80
+
+
+def test_long_addresses_of_proxies_are_whole(tmp_path):
+    """In stats, they have a line of their own above their count."""
+    model = Model()
+    ip = model.network = "2001:db80:1111:2222:3333:4444:5555:666"
+    with director(tmp_path, model) as (environment, _):
+        text = run("stats", "--all", env=environment).stdout
+        shown = run("show", "--live", env=environment).stdout
+    assert all(f"  {ip}{i} active\n" in text for i in range(3)) and f"  {ip}1 drop_no_next_hop\n{' ' * 54}4\n" in text
+    places = {line.index(word) for line in shown.splitlines() for word in ("state", "active") if word in line}
+    assert places == {len(ip) + 5}
 
 
 def test_stats_json_is_the_reply(tmp_path):

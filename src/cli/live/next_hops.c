@@ -116,25 +116,11 @@ static void print_age(json_int_t seconds)
 		printf(" %4" JSON_INTEGER_FORMAT "d", seconds / 86400);
 }
 
-/* Returns the width of a column: that of its longest text, and `least` or more. */
-static int width_of(const json_t *next_hops, const char *key, int least)
-{
-	const json_t *item;
-	size_t i;
-
-	json_array_foreach(next_hops, i, item)
-	{
-		int length = (int)strlen(member_text(item, key));
-
-		least = length > least ? length : least;
-	}
-	return least;
-}
-
 /* IPv6 link-local addresses and interfaces with short names fit into 80 columns. */
 static void print_next_hops(const json_t *next_hops)
 {
-	int address_width = width_of(next_hops, "address", 15), interface_width = width_of(next_hops, "interface", 9);
+	int address_width = snapshot_width(next_hops, "address", 15),
+	    interface_width = snapshot_width(next_hops, "interface", 9);
 	const json_t *item;
 	size_t i;
 
@@ -165,8 +151,8 @@ static void print_set(const json_t *set)
 		puts("There are no next hops.");
 	if (json_array_size(without))
 		puts("Backends without a reachable next hop, whose packets are dropped:");
-	json_array_foreach(without, i, item)
-		printf("%-*s  %s\n", width_of(without, "ip", 15), member_text(item, "ip"), member_text(item, "why"));
+	json_array_foreach(without, i, item) printf(
+		"%-*s  %s\n", snapshot_width(without, "ip", 15), member_text(item, "ip"), member_text(item, "why"));
 }
 
 static int next_hops_run(const struct command_args *args)

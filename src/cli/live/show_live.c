@@ -15,6 +15,7 @@ static void print_bind(const char *label, const json_t *bind)
 static void print_table(const json_t *table)
 {
 	const json_t *binds = json_object_get(table, "binds"), *backends = json_object_get(table, "backends");
+	int width = snapshot_width(backends, "ip", 15);
 	const json_t *entry;
 	size_t i;
 
@@ -25,10 +26,10 @@ static void print_table(const json_t *table)
 	json_array_foreach(binds, i, entry) print_bind(i ? "" : "binds", entry);
 	if (json_array_size(binds) == 0)
 		puts("  binds  none");
-	printf("\n  %-15s  %-8s  %-6s  %20s  %19s\n", "backend", "state", "health", "packets", "drop_no_next_hop");
+	printf("\n  %-*s  %-8s  %-6s  %20s  %19s\n", width, "backend", "state", "health", "packets", "drop_no_next_hop");
 	json_array_foreach(backends, i, entry)
 	{
-		printf("  %-15s  %-8s  %-6s  %20" JSON_INTEGER_FORMAT "  %19" JSON_INTEGER_FORMAT "\n",
+		printf("  %-*s  %-8s  %-6s  %20" JSON_INTEGER_FORMAT "  %19" JSON_INTEGER_FORMAT "\n", width,
 			member_text(entry, "ip"), member_text(entry, "state"),
 			cli_health_name(member_number(entry, "healthy")), member_number(entry, "packets"),
 			member_number(entry, "no_next_hop"));

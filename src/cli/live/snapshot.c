@@ -152,3 +152,17 @@ json_t *snapshot_read(struct telemetry *telemetry, enum snapshot_parts parts, co
 	command_error("the director replaces its table again and again; try again later");
 	return NULL;
 }
+
+int snapshot_width(const json_t *objects, const char *key, int least)
+{
+	const json_t *object;
+	size_t i;
+
+	json_array_foreach(objects, i, object)
+	{
+		int length = (int)strlen(member_text(object, key));
+
+		least = length > least ? length : least;
+	}
+	return least;
+}

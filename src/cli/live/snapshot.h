@@ -23,6 +23,9 @@ json_t *snapshot_read(struct telemetry *telemetry, enum snapshot_parts parts, co
 /* Appends the values of a list, which may be an object with numbers as keys. */
 void snapshot_append(json_t *to, const json_t *list);
 
+/* Returns the width of a column: that of the longest text that the objects have as this member, and `least` or more. */
+int snapshot_width(const json_t *objects, const char *key, int least);
+
 #define SNAPSHOT_BIND_MAX 128
 
 /* Writes a bind of a table in the form that `show` has for files, such as "tcp 10.0.0.1 port 80". Returns buf. */

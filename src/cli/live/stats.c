@@ -36,6 +36,10 @@ static bool print_value(const struct stats_view *view, int indent, const char *n
 {
 	if (now == 0 && !view->all)
 		return false;
+	if ((int)strlen(name) > NAME_WIDTH - indent) {
+		printf("%*s%s\n", indent, "", name);
+		name = "";
+	}
 	printf("%*s%-*s %20" JSON_INTEGER_FORMAT, indent, "", NAME_WIDTH - indent, name, now);
 	if (view->rates && json_is_integer(before) && json_integer_value(before) <= now)
 		printf(" %16.0f", (double)(now - json_integer_value(before)) / view->seconds);
@@ -186,12 +190,12 @@ static void print_backends(const struct stats_view *view, const json_t *backends
 		const json_t *same = find(before, i, "ip", ip);
 		char name[80];
 
-		snprintf(name, sizeof(name), "%-15.15s %.8s%s", ip, member_text(backend, "state"),
+		snprintf(name, sizeof(name), "%-15.45s %.8s%s", ip, member_text(backend, "state"),
 			member_number(backend, "healthy") ? "" : ", down");
 		hidden +=
 			!print_value(view, 2, name, member_number(backend, "packets"), json_object_get(same, "packets"));
 		if (member_number(backend, "no_next_hop")) {
-			snprintf(name, sizeof(name), "%-15.15s drop_no_next_hop", ip);
+			snprintf(name, sizeof(name), "%-15.45s drop_no_next_hop", ip);
 			print_value(view, 2, name, member_number(backend, "no_next_hop"),
 				json_object_get(same, "no_next_hop"));
 		}
@@ -201,16 +205,12 @@ static void print_backends(const struct stats_view *view, const json_t *backends
 			text_plural(json_array_size(backends)));
 }
 
-/* A long bind has a line of its own above its count. */
 static void print_bind(const struct stats_view *view, const json_t *bind, const json_t *before)
 {
 	char text[SNAPSHOT_BIND_MAX];
-	json_int_t packets = member_number(bind, "estimated_packets");
-	bool is_long = strlen(snapshot_bind(bind, text)) + 4 > NAME_WIDTH;
 
-	if (is_long)
-		printf("    %s\n", text);
-	print_value(view, 4, is_long ? "" : text, packets, json_object_get(before, "estimated_packets"));
+	print_value(view, 4, snapshot_bind(bind, text), member_number(bind, "estimated_packets"),
+		json_object_get(before, "estimated_packets"));
 }
 
 static void print_binds(const struct stats_view *view, const json_t *binds, const json_t *before)
