@@ -10,6 +10,7 @@ from support.tree import TREE
 import pytest
 from model import load_tables
 from model.siphash import siphash24
+from model.table import label
 
 PAGE = (TREE / "docs/reference/table-binary.md").read_text()
 LAYOUT = (TREE / "src/table/file/table_file_layout.h").read_text()
@@ -378,3 +379,14 @@ def test_fingerprint_is_that_of_the_page(tmp_path, version, decode, family):
 def test_file_without_tables_is_readable(tmp_path):
     assert not list(decode_v2(build(tmp_path, {"tables": []}, 2)))
     assert not list(decode_v3(build(tmp_path, {"tables": []}, 3)))
+
+
+def test_the_example_of_the_rows_is_right():
+    example = (TREE / "docs/reference/table-rows.md").read_text().split("## Example")[1]
+    seed, row_seed, *scores = map(bytes.fromhex, re.findall(r"`((?:[0-9a-f]{2}){7,})`", example))
+    assert siphash24(seed, (6).to_bytes(4, "big")) == row_seed
+    *scores, ipv6_label, last = scores
+    addresses = [ipaddress.ip_address(text).packed for text in re.findall(r"\| (192[0-9.]+) \| `(?!inactive)", example)]
+    assert [siphash24(seed, row_seed + address) for address in addresses] == scores and len(scores) == 3
+    address = ipaddress.ip_address("2001:db8::10").packed
+    assert label(seed, address) == ipv6_label == siphash24(seed, address)[1:] and siphash24(seed, row_seed + ipv6_label) == last

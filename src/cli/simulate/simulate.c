@@ -9,6 +9,7 @@
 #include "common/byteorder.h"
 #include "common/file/file.h"
 #include "common/text.h"
+#include "gue/encapsulate.h"
 #include "table/file/table_load.h"
 
 enum { PROXIES, SEED, TABLE, HOPS, BALANCE, HISTORY, MAX_BROKEN, JSON };
@@ -126,7 +127,11 @@ static bool find_table(
 		(*table)->hops = (uint8_t)wish->hops;
 	if (wish->has_balance)
 		(*table)->balance = (uint16_t)wish->balance;
-	return true;
+	if (world_has_room(*table))
+		return true;
+	command_error(
+		"simulate: --hops: a packet to proxies with IPv6 addresses has room for %u hops", ENCAPSULATE_MAX_IPV6);
+	return false;
 }
 
 static int simulate(const char *path, const struct table *table, const struct wish *wish, bool json)

@@ -235,6 +235,7 @@ static struct expected naive_guard(const struct table_guard *guard)
 static void random_world_table(struct table *table)
 {
 	static const char *const names[] = {"a", "b", "c", "d"};
+	enum netaddr_family family = random_below(4) ? NETADDR_V4 : NETADDR_V6;
 
 	*table = (struct table){.name = random_below(3) ? strdup(names[random_below(4)]) : NULL, .hops = 2};
 	table->bind_count = random_below(4);
@@ -252,9 +253,9 @@ static void random_world_table(struct table *table)
 		bind->port_end = (uint16_t)(bind->port_start + random_below(PORTS - bind->port_start));
 	}
 	for (uint32_t i = 0; i < table->backend_count; i++) {
-		uint8_t bytes[4] = {192, 168, 0, (uint8_t)(10 * i + random_below(2))};
+		uint8_t bytes[16] = {192, 168, 0, (uint8_t)(10 * i + random_below(2))};
 
-		table->backends[i].addr = netaddr_from_bytes(NETADDR_V4, bytes);
+		table->backends[i].addr = netaddr_from_bytes(family, bytes);
 		table->backends[i].state = (uint8_t)random_below(4);
 	}
 }
