@@ -21,6 +21,7 @@ from host import FAMILY, VIP, packet
 from lab.net import Namespace, connect, mac
 from lab.tools import TIMEOUT_S
 from lab.wire import ACK, SYN, checksum, tcp_segment
+from packets import gue_frame
 from support.tree import BUILD
 from tc_ingress import tc_programs
 
@@ -32,7 +33,10 @@ MODES = ("native", "generic")
 VERSION = tuple(map(int, os.uname().release.split(".")[:2]))
 SEGMENTS, SIZE, DAMAGED = 5, 1000, 2  # the number of segments in a burst, their size, and the index of the damaged one
 SOCKET = "socket of the router"
-HOPS = {"first hop": ("a", "b"), "second chance": ("b", "a"), SOCKET: SOCKET}
+# name: the hops, and the family of the outer header
+HOPS = {f"{name}, outer IPv{outer}": (hops, outer) for outer in (4, 6)
+        for name, hops in (("first hop", ("a", "b")), ("second chance", ("b", "a")), (SOCKET, SOCKET))}
+ALONE = (("a",), 4)
 # The names of the counters of TCP, UDP and ICMP.
 COUNTER = {
     (4, "tcp"): "TcpInCsumErrors", (6, "tcp"): "TcpInCsumErrors", (4, "udp"): "UdpInCsumErrors", (6, "udp"): "Udp6InCsumErrors",
@@ -81,7 +85,7 @@ class Network:
         self.raw.settimeout(TIMEOUT_S)
         self.ethernet = f.mac(mac(self.router, "sender")) + f.mac(mac(self.sender, "eth0"))
         with self.router:
-            self.socket = self.close.enter_context(socket.socket(type=socket.SOCK_DGRAM))
+            self.sockets = {family: self.close.enter_context(socket.socket(FAMILY[family], socket.SOCK_DGRAM)) for family in (4, 6)}
         self.port = CLIENT_PORT
 
     def _proxy(self, glb_redirect, name, mode):
@@ -117,14 +121,13 @@ class Network:
 
     def send(self, inner, hops, behind=b""):
         """behind: bytes after the inner packet, in the outer one"""
-        first, *later = (PROXY[name] for name in (("a",) if hops == SOCKET else hops))
-        gue = struct.pack(">BBHHBB", 1 + len(later), 4 if inner[0] >> 4 == 4 else 41, 0, 0, 0, len(later))
-        gue += b"".join(map(f.ip, later)) + inner + behind
-        if hops == SOCKET:
-            self.socket.sendto(gue, (first, 19523))
-            return
-        outer = f.ipv4("203.0.113.2", first, f.UDP, f.udp(0x8000, 19523, gue), identification=0)
-        self.raw.send(self.ethernet + b"\x08\x00" + outer)
+        names, outer = hops
+        first, *later = ({4: PROXY, 6: PROXY6}[outer][name] for name in (("a",) if names == SOCKET else names))
+        frame = gue_frame(inner + behind, later, src={4: "203.0.113.2", 6: "fd00::2"}[outer], dst=first, outer=outer)
+        if names == SOCKET:
+            self.sockets[outer].sendto(frame[{4: 42, 6: 62}[outer] :], (first, 19523))
+        else:
+            self.raw.send(self.ethernet + frame[12:])
 
     def next_port(self):
         self.port += 1
@@ -179,7 +182,7 @@ def test_damaged_tcp_is_dropped_by_the_kernel(link, family, position):
     def segment(sequence, acknowledged, flags, data=b"", damage=None):
         tcp = tcp_segment(CLIENT[family], VIP[family], (port, HTTP), sequence, acknowledged, flags, data)
         inner = packet(family, f.TCP, tcp if damage is None else flip(tcp, damage), src=CLIENT[family], dst=VIP[family])
-        link.send(inner, HOPS[position] if sequence > 1 else HOPS["first hop"])
+        link.send(inner, HOPS[position] if sequence > 1 else (("a", "b"), HOPS[position][1]))
 
     with contextlib.closing(link.listener(family)) as listener:
         segment(1, 0, SYN)
@@ -249,7 +252,7 @@ def test_damaged_fragments_are_dropped_by_the_kernel(link, family):
                 header = bytearray(f.fragment_header(f.UDP, offset=0 if first else half // 8, more=first))
                 header[4:8] = identification.to_bytes(4, "big")
                 inner = packet(6, f.FRAGMENT, bytes(header) + part, src=CLIENT[6], dst=VIP[6])
-            link.send(inner, ("a",))
+            link.send(inner, ALONE)
 
     with udp_server(link, family, port) as server:
         before = snmp(link.proxies["a"])[counter]
@@ -268,7 +271,7 @@ def test_damaged_ping_is_dropped_by_the_kernel(link, family):
     echo = echo[:2] + struct.pack(">H", checksum(pseudo + echo)) + echo[4:]
     before = snmp(link.proxies["a"])[counter]
     for payload in (flip(echo, 30), echo):
-        link.send(packet(family, protocol, payload, src=CLIENT[family], dst=VIP[family]), ("a",))
+        link.send(packet(family, protocol, payload, src=CLIENT[family], dst=VIP[family]), ALONE)
     at, reply = 14 + (20 if family == 4 else 40), b"\x00" if family == 4 else b"\x81"
     while (frame := link.raw.recv(2000))[at : at + 1] != reply or frame[at + 4 :][: len(echo) - 4] != echo[4:]:
         pass
@@ -285,7 +288,7 @@ def test_verified_packets_merge(network):
         tap.settimeout(TIMEOUT_S)
         for number in range(SEGMENTS):
             tcp = tcp_segment(CLIENT[6], VIP[6], (port, HTTP), 1 + number * SIZE, 1, ACK, b"x" * SIZE)
-            network.send(packet(6, f.TCP, tcp, src=CLIENT[6], dst=VIP[6]), ("a",))
+            network.send(packet(6, f.TCP, tcp, src=CLIENT[6], dst=VIP[6]), ALONE)
         sizes = []
         while sum(sizes) < SEGMENTS * SIZE:
             frame = tap.recv(65536)

@@ -5,6 +5,7 @@ import pytest
 
 from conftest import run_frames
 from cases import frames as f
+from host import Host
 from model_of_proxy import XDP_DROP, XDP_PASS, XDP_REDIRECT, decide
 from packets import KINDS, KINDS6, LISTENER, NUMBERED, OTHER_HOP, SELF, STRANGER, gue_frame
 
@@ -44,26 +45,28 @@ def name(value):
     return getattr(value, "name", None) or (f"IPv{value}" if isinstance(value, int) else str(value))
 
 
-@pytest.fixture(scope="module")
-def in_kernel(host):
-    """Runs all cases at once, because sockets in TIME_WAIT last only 60 s: {(family of the outer header, --udp): {case: (frame, outcome)}}."""
-    frames = {outer: [gue_frame(kind.build(host, family), outer=outer, **HOPS[hops][0]) for family, kind, hops in CASES] for outer in (4, 6)}
-    return {(outer, udp): dict(zip(CASES, zip(frames[outer], run_frames(host.namespace, frames[outer], udp=udp))))
-            for outer in frames for udp in ("first-hop", "connected")}
+@pytest.fixture(scope="module", params=[4, 6], ids=["outer IPv4", "outer IPv6"])
+def in_kernel(request):
+    """Runs all cases at once, on a new host, because its sockets in TIME_WAIT last only 60 s: (its sockets, {--udp: {case: (frame, outcome)}})."""
+    host = Host()
+    with host.close:
+        frames = [gue_frame(kind.build(host, family), outer=request.param, **HOPS[hops][0]) for family, kind, hops in CASES]
+        yield host.sockets, {
+            udp: dict(zip(CASES, zip(frames, run_frames(host.namespace, frames, udp=udp)))) for udp in ("first-hop", "connected")}
 
 
 @pytest.mark.parametrize("udp", ["first-hop", "connected"])
-@pytest.mark.parametrize("outer", [4, 6], ids=lambda outer: f"outer IPv{outer}")
 @pytest.mark.parametrize("family, kind, hops", CASES, ids=name)
-def test_matrix(host, in_kernel, outer, family, kind, hops, udp):
-    frame, outcome = in_kernel[outer, udp][family, kind, hops]
+def test_matrix(in_kernel, family, kind, hops, udp):
+    sockets, results = in_kernel
+    frame, outcome = results[udp][family, kind, hops]
     expected = kind.expect(udp)
     if expected is STRANGER:
         expected = HOPS[hops][1]
     elif expected is LISTENER:
         expected = HOPS[hops][-1]
     assert outcome.counter == expected
-    assert outcome == decide(frame, host.sockets, udp=udp)
+    assert outcome == decide(frame, sockets, udp=udp)
     verdict = XDP_PASS
     if outcome.counter.startswith("drop"):
         verdict = XDP_DROP

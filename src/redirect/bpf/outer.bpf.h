@@ -142,8 +142,8 @@ static __always_inline int outer_gue(struct cursor *cursor, struct outer *outer,
 
 		hop.at += GUE_BASE_SIZE + size * (index & GUE_HLEN_MASK * 4 / size);
 		address = cursor_peek(&hop, size);
-		if (!address) /* impossible, because `words` was checked; the verifier needs it */
-			return REDIRECT_DROP_BAD_LENGTH;
+		if (!address) /* it is not in the first buffer, because `words` was checked */
+			return REDIRECT_DROP_TRUNCATED;
 		outer->next_is_self = allow_equal(address, addresses + size, ipv6);
 	}
 	return OUTER_GUE;
