@@ -161,9 +161,9 @@ class Link:
         return [f"addr replace {gateway}{rest} dev {device}" for _, gateway, rest in self._ends]
 
     def default_routes(self, device, options=""):
-        """The lines for ip(8) that make the router the host's gateway for both families."""
+        """The lines for ip(8) that make the router the gateway of the host for both families, whether or not it has one."""
         via = f"inet6 {self.gateway}" if self.only_ipv6 else self.gateway
-        return [f"route add 0.0.0.0/0 via {via} dev {device} {options}", f"route add default via {self.gateway6} {options}"]
+        return [f"route replace 0.0.0.0/0 via {via} dev {device} {options}", f"route replace default via {self.gateway6} {options}"]
 
 
 def make_host(name):

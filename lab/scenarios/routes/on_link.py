@@ -19,6 +19,8 @@ def redirect_stats(proxy, device):
 def put_on_link(fleet, director, proxy):
     """The proxy keeps its address, and its link to the router for replies to clients."""
     join(proxy.host, DEVICE, fleet.network, director.link)
+    if fleet.shape.ipv6:
+        proxy.host.ip(f"addr add {proxy.address}/128 dev {DEVICE} nodad")  # ND replies only on an interface that has the address, unlike ARP
     proxy.host.sysctl({f"net.{fleet.shape.underlay}.conf.lo.forwarding": 1})  # for --forward fib
     # The sender of a frame on this link is the director, so second chances need the route. A macvlan has no native XDP.
     proxy.attach("--forward", "fib", "--mode", "generic", device=DEVICE)
