@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from cases import frames as f
+from host import outside
 from lab.tools import wait_until
 from packets import gue_frame
 from test_loader import MALFORMED, PING, Proxy
@@ -83,22 +84,34 @@ def test_local_route_to_a_prefix_is_followed(proxy, following, family, prefix, a
     wait_counts(proxy, ping(family, address), "drop_destination")
 
 
-def test_outer_address_is_followed(proxy, following):
+def add_outer_address(proxy, outer):
+    """Returns a packet to it. In IPv6 the address has no duplicates to look for."""
+    address = outside(outer, "192.168.50.77/24")
+    proxy.namespace.ip(f"addr add {address} dev eth0" + (" nodad" if outer == 6 else ""))
+    return ping(4, "10.10.10.10", dst="192.168.50.77", outer=outer)
+
+
+@pytest.mark.parametrize("outer", [4, 6])
+def test_outer_address_is_followed(proxy, following, outer):
+    """The program remembers addresses that it found, but not longer than the host has them."""
     proxy("attach", "eth0")
     following()
-    frame = ping(4, "10.10.10.10", dst="192.168.50.77")
-    assert counts(proxy, frame, "not_for_us")
-    proxy.namespace.ip("addr add 192.168.50.77/24 dev eth0")
+    assert counts(proxy, ping(4, "10.10.10.10", dst="192.168.50.77", outer=outer), "not_for_us")
+    frame = add_outer_address(proxy, outer)
     wait_counts(proxy, frame, "accepted_other")
+    proxy.namespace.ip(f"addr del {outside(outer, '192.168.50.77/24')} dev eth0")
+    wait_counts(proxy, frame, "not_for_us")
 
 
-def test_mac_address_is_followed(proxy, following):
+@pytest.mark.parametrize("outer", [4, 6])
+def test_mac_address_is_followed(proxy, following, outer):
+    frame = add_outer_address(proxy, outer)
     proxy("attach", "eth0")
     following()
-    assert counts(proxy, PING, "accepted_other")
+    assert counts(proxy, frame, "accepted_other")
     proxy.namespace.ip("link set eth0 address 02:00:00:00:aa:01")
-    wait_counts(proxy, ping(4, "10.10.10.10", mac="02:00:00:00:aa:01"), "accepted_other")
-    wait_counts(proxy, PING, "not_for_us")
+    wait_counts(proxy, ping(4, "10.10.10.10", mac="02:00:00:00:aa:01", dst="192.168.50.77", outer=outer), "accepted_other")
+    wait_counts(proxy, frame, "not_for_us")
 
 
 @pytest.mark.parametrize("kind", ["bridge", "bond"])
@@ -167,6 +180,15 @@ def test_follower_needs_bpffs(proxy):
 
 
 # reload
+
+
+def test_reload_takes_the_right_to_send_from_an_ipv6_sender(proxy, tmp_path):
+    """The program remembers senders, but not longer than redirect.conf has them."""
+    frame, conf = add_outer_address(proxy, 6), tmp_path / "redirect.conf"
+    for prefix, counter in (("fd64::/96", "accepted_other"), ("fd65::/96", "drop_source"), ("192.0.2.0/24", "drop_source")):
+        conf.write_text(f'allow_from = ["{prefix}"];\n')
+        proxy("attach", "eth0", "--config-file", conf)
+        assert counts(proxy, frame, counter)
 
 
 def test_reload_applies_the_file_and_keeps_options_and_counters(proxy, tmp_path):

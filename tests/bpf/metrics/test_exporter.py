@@ -54,11 +54,19 @@ def test_state_of_the_program(proxy, tmp_path):
     status = proxy.status()
     found = metrics(proxy.namespace, proxy.glb_redirect)
     assert found["program_info", "eth0", status["version"], "native", status["tc_program"]] == 1
-    assert {name: found[name, "eth0"] for name in ("attached", "tc_program_attached", "open_to_any_sender", "counters_readable")} == {
-        "attached": 1, "tc_program_attached": 1, "open_to_any_sender": 1, "counters_readable": 1}
+    assert {name: found[name, "eth0"] for name in ("attached", "tc_program_attached", "outer_ipv6", "open_to_any_sender", "counters_readable")} == {
+        "attached": 1, "tc_program_attached": 1, "outer_ipv6": 1, "open_to_any_sender": 1, "counters_readable": 1}
     assert (found["interfaces",], found["programs_readable",], found["addresses_followed",]) == (1, 1, 0)
     proxy("attach", "eth0", "--config-file", str(conf))
     assert metrics(proxy.namespace, proxy.glb_redirect)["open_to_any_sender", "eth0"] == 0
+
+
+def test_a_program_of_a_version_that_does_not_know_outer_ipv6(proxy):
+    """The exporter is of this version, but the program was not replaced after the upgrade."""
+    proxy("attach", "eth0")
+    names = list(proxy.stats())
+    older_version(proxy, layout_of(names), len(names))
+    assert metrics(proxy.namespace, proxy.glb_redirect)["outer_ipv6", "eth0"] == 0
 
 
 def test_who_may_send(proxy, tmp_path):
