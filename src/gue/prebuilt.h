@@ -97,5 +97,17 @@ static inline void prebuilt_write_ipv6(uint8_t *to, const struct prebuilt_header
 		memcpy(to + PREBUILT_IPV6_HOPS, second, 16);
 }
 
+/* Writes the same bytes as encapsulate_write() with outer IPv6. */
+static inline void prebuilt_write_ipv6_hops(uint8_t *to, const struct prebuilt_headers *headers, const uint32_t *hops,
+	unsigned hop_count, const struct net_ipv6_address *ipv6, uint32_t inner_size, uint16_t source_port)
+{
+	uint16_t udp_length = (uint16_t)(inner_size + GUE_OUTER_SIZE_IPV6(hop_count - 1) - GUE_IPV6_SIZE);
+	uint32_t port_length = __builtin_bswap16(source_port) | (uint32_t)__builtin_bswap16(udp_length) << 16;
+
+	prebuilt_write_ipv6(to, headers, 0, port_length, &ipv6[hops[0]], hop_count > 1 ? &ipv6[hops[1]] : NULL);
+	for (unsigned i = 2; i < hop_count; i++)
+		memcpy(to + PREBUILT_IPV6_HOPS + 16 * (i - 1), &ipv6[hops[i]], 16);
+}
+
 /* Builds all PREBUILT_COUNT headers. The caller does so again after `outer` has changed. */
 void prebuilt_fill(struct prebuilt_headers prebuilt[PREBUILT_COUNT], const struct encapsulate_outer *outer);

@@ -113,16 +113,20 @@ static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t l
 	} else if (inner + encapsulate_outer_size(ipv6, hops) > pipeline->steering->outbound_mtu) {
 		reply_too_big(pipeline, burst, lane, mac);
 	} else {
-		uint8_t *out = burst->frame[lane] + flow->ip_offset - encapsulate_size(ipv6, hops);
+		uint32_t size = encapsulate_size(ipv6, hops);
+		uint8_t *out = burst->frame[lane] + flow->ip_offset - size;
+		const struct prebuilt_headers *headers =
+			&pipeline->prebuilt[PREBUILT_INDEX(ipv6 ? 1 : 0, flow->family == NETADDR_V6, hops)];
 
 		burst->out[lane] = out;
-		burst->out_size[lane] = encapsulate_size(ipv6, hops) + inner;
-		if (hops <= PREBUILT_MAX_HOPS && !ipv6)
-			prebuilt_write(out, &pipeline->prebuilt[PREBUILT_INDEX(0, flow->family == NETADDR_V6, hops)],
-				burst->hops[lane], hops, inner, source_port);
-		else
+		burst->out_size[lane] = size + inner;
+		if (hops > PREBUILT_MAX_HOPS)
 			encapsulate_write(out, &pipeline->outer, burst->hops[lane], hops, ipv6, inner,
 				flow->family == NETADDR_V4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, source_port);
+		else if (ipv6)
+			prebuilt_write_ipv6_hops(out, headers, burst->hops[lane], hops, ipv6, inner, source_port);
+		else
+			prebuilt_write(out, headers, burst->hops[lane], hops, inner, source_port);
 		memcpy(out, &mac, NET_MAC_SIZE);
 	}
 }
@@ -232,6 +236,8 @@ static uint64_t run_lanes(struct pipeline *pipeline, struct burst *burst, uint64
 	const struct lanes_job job = {pipeline->routes, pipeline->next_hops, pipeline->steering, pipeline->prebuilt,
 		&pipeline->prefetch, pipeline->port_mac, parsed, parse_and_hash, pipeline};
 
+	/* Most packets have two hops. */
+	pipeline->prefetch.before = pipeline->routes->ipv6 ? encapsulate_outer_size(true, 2) : 0;
 	return pipeline->fast(&job, burst);
 }
 

@@ -12,6 +12,7 @@ struct prefetch {
 	void *const *next; /* the packets to prefetch next: addresses of their descriptors (mbufs) */
 	uint32_t left; /* number of packets in `next` */
 	uint32_t frame_offset; /* bytes from a descriptor to its frame, where the driver places it */
+	uint32_t before; /* bytes before the frame where the outer headers start, if in another cache line; else 0 */
 };
 
 /* Offset of the last byte that the fast path reads of a frame: the end of the ports behind an IPv6 header. */
@@ -32,9 +33,11 @@ static inline __attribute__((always_inline)) void prefetch_packets(struct prefet
 		const uint8_t *packet = packets[i];
 		const uint8_t *frame = packet + prefetch->frame_offset;
 
-		/* Because of MBUF_PRIVATE_SIZE, the outer headers start in the first cache line of the frame. */
+		/* Because of MBUF_PRIVATE_SIZE, outer headers with IPv4 start in the first cache line of the frame. */
 		__builtin_prefetch(packet, 1);
 		__builtin_prefetch(frame, 1);
+		if (prefetch->before)
+			__builtin_prefetch(frame - prefetch->before, 1);
 		__builtin_prefetch(frame + PREFETCH_FRAME_END);
 	}
 }

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "gue/gue_wire.h"
+#include "gue/encapsulate.h"
 #include "table/table_lint.h"
 
 enum {
@@ -11,11 +11,18 @@ enum {
 	IPV6_SMALLEST = 1280, /* RFC 8200 section 5 */
 };
 
+static bool has_outer_ipv6(const struct table *table)
+{
+	return table->backend_count && table->backends[0].addr.family == NETADDR_V6;
+}
+
 /* Returns the most hops that a packet of the table can have. */
 static unsigned most_hops(const struct table *table, bool alt_hash)
 {
 	unsigned hops = (table->rows ? table->row_hops : table->hops) * (alt_hash ? 2u : 1u), usable = 0;
 
+	if (has_outer_ipv6(table) && hops > ENCAPSULATE_MAX_IPV6)
+		hops = ENCAPSULATE_MAX_IPV6;
 	for (uint32_t i = 0; i < table->backend_count; i++)
 		usable += table->backends[i].state != TABLE_INACTIVE;
 	return usable && usable < hops ? usable : hops;
@@ -33,14 +40,16 @@ static uint32_t count_binds(const struct table *table, enum netaddr_family famil
 }
 
 /*
- * Adds one warning for all tables with as many hops as table `t`, if this is the first of them. It names the first bind
- * of the family, and counts the others.
+ * Adds one warning for all tables whose outer headers are as long as those of table `t`, if this is the first of them.
+ * It names the first bind of the family, and counts the others.
  */
 static void lint_family(const struct table_set *set, uint32_t t, enum netaddr_family family, bool alt_hash,
 	uint32_t outbound_mtu, struct faults *faults)
 {
 	unsigned smallest = family == NETADDR_V4 ? IPV4_SMALLEST : IPV6_SMALLEST;
-	unsigned hops = most_hops(&set->tables[t], alt_hash), needed = smallest + GUE_OUTER_SIZE(hops - 1);
+	unsigned hops = most_hops(&set->tables[t], alt_hash);
+	bool outer_ipv6 = has_outer_ipv6(&set->tables[t]);
+	unsigned needed = smallest + encapsulate_outer_size(outer_ipv6, hops);
 	char where[48], text[TABLE_BIND_TEXT_MAX], others[64] = "";
 	uint32_t tables = 0, first = 0, other = 0;
 	uint64_t count = 0;
@@ -50,7 +59,8 @@ static void lint_family(const struct table_set *set, uint32_t t, enum netaddr_fa
 	for (uint32_t i = 0; i < set->count; i++) {
 		uint32_t binds = count_binds(&set->tables[i], family, &other);
 
-		if (!binds || most_hops(&set->tables[i], alt_hash) != hops)
+		if (!binds || most_hops(&set->tables[i], alt_hash) != hops ||
+			has_outer_ipv6(&set->tables[i]) != outer_ipv6)
 			continue;
 		if (i < t)
 			return;
@@ -63,9 +73,9 @@ static void lint_family(const struct table_set *set, uint32_t t, enum netaddr_fa
 	else if (count > 1)
 		snprintf(others, sizeof(others), " (and %" PRIu64 " more in this table)", count - 1);
 	faults_warn(faults, where,
-		"'%s'%s: outbound_mtu is %u, but an IPv%u packet of %u bytes has %u with the outer headers for %u hop%s, and no too-big reply asks clients for smaller ones: set outbound_mtu to %u or more",
+		"'%s'%s: outbound_mtu is %u, but an IPv%u packet of %u bytes has %u with the outer headers for %u %shop%s, and no too-big reply asks clients for smaller ones: set outbound_mtu to %u or more",
 		table_bind_text(&set->tables[t].binds[first], text), others, outbound_mtu, family == NETADDR_V4 ? 4 : 6,
-		smallest, needed, hops, hops == 1 ? "" : "s", needed);
+		smallest, needed, hops, outer_ipv6 ? "IPv6 " : "", hops == 1 ? "" : "s", needed);
 }
 
 void table_lint_mtu(const struct table_set *set, uint32_t outbound_mtu, bool alt_hash, struct faults *faults)

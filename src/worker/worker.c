@@ -384,7 +384,8 @@ static uint16_t run_ahead(struct worker *worker, struct flow_path *path, const s
 	next->count = closed ? 0 : queue_receive(&path->in, next->mbufs, QUEUE_BURST);
 	if (!path->in.ring)
 		counters_add(&worker->counters.received, next->count);
-	*prefetch = (struct prefetch){(void *const *)next->mbufs, next->count, mbuf_frame_offset(path->pool)};
+	*prefetch = (struct prefetch){
+		.next = (void *const *)next->mbufs, .left = next->count, .frame_offset = mbuf_frame_offset(path->pool)};
 	if (path->kind == FLOW_PATH_DISTRIBUTE)
 		distribute_current(worker, path, live);
 	else

@@ -36,19 +36,10 @@ INLINE void store_patches(struct block *block, const uint32_t ip[BLOCK], const u
 #endif
 }
 
-/* Finds the outer family of a block. */
-INLINE void find_outer_families(const struct routes *routes, struct block *block)
-{
-	if (routes->ipv6_only)
-		EACH (i)
-			block->outer_ipv6[i] = 1;
-	else
-		gather_u32(routes->outer_ipv6, block->table, block->outer_ipv6);
-}
+enum outer_families { OUTER_IPV4, OUTER_IPV6, OUTER_BOTH };
 
-/* ipv6: some packets may have outer IPv6, whose IPv4 checksum is then computed for nothing. */
-INLINE void compute_patches(
-	const struct lanes_job *job, const struct lanes *lanes, uint32_t base, bool ipv6, struct block *block)
+INLINE void compute_patches(const struct lanes_job *job, const struct lanes *lanes, uint32_t base,
+	enum outer_families outer, struct block *block)
 {
 	uint32_t constant_sum = job->prebuilt[0].sum, mtu = job->steering->outbound_mtu;
 	uint32_t ip[BLOCK], udp[BLOCK], hash[BLOCK];
@@ -58,7 +49,7 @@ INLINE void compute_patches(
 	if (!job->next_hops->single)
 		find_next_hops(job, lanes, base, hash, block);
 	EACH (i) {
-		uint32_t six = ipv6 ? block->outer_ipv6[i] : 0;
+		uint32_t six = outer == OUTER_BOTH ? block->outer_ipv6[i] : outer == OUTER_IPV6;
 		uint32_t ip_size = GUE_IPV4_SIZE + six * (GUE_IPV6_SIZE - GUE_IPV4_SIZE);
 		uint32_t total = block->total[i] + ip_size + GUE_UDP_SIZE + GUE_BASE_SIZE +
 				 ((block->hop_count[i] - 1u) << (2 + 2 * six));
@@ -69,7 +60,7 @@ INLINE void compute_patches(
 		sum = (sum & 0xffff) + (sum >> 16);
 		sum = (sum & 0xffff) + (sum >> 16);
 		block->eligible[i] &= total <= mtu;
-		ip[i] = swap16(total) | (~sum & 0xffff) << 16;
+		ip[i] = outer == OUTER_IPV6 ? 0 : swap16(total) | (~sum & 0xffff) << 16;
 		udp[i] = port | swap16(total - ip_size) << 16;
 		block->total[i] = total;
 	}
@@ -80,11 +71,15 @@ INLINE void compute_patches(
 INLINE void prepare_patches(const struct lanes_job *job, const struct lanes *lanes, uint32_t base, struct block *block)
 {
 	if (!job->routes->ipv6) {
-		compute_patches(job, lanes, base, false, block);
-		return;
+		compute_patches(job, lanes, base, OUTER_IPV4, block);
+	} else if (job->routes->ipv6_only) {
+		EACH (i)
+			block->outer_ipv6[i] = 1;
+		compute_patches(job, lanes, base, OUTER_IPV6, block);
+	} else {
+		gather_u32(job->routes->outer_ipv6, block->table, block->outer_ipv6);
+		compute_patches(job, lanes, base, OUTER_BOTH, block);
 	}
-	find_outer_families(job->routes, block);
-	compute_patches(job, lanes, base, true, block);
 }
 
 /*
@@ -169,20 +164,43 @@ INLINE void write_later(uint8_t *out, const struct block *block, uint32_t i, uns
 		memcpy(out + 4 * (count - 1), &block->later[count / 2][i], 4);
 }
 
-INLINE void write_lane_ipv6(const struct prebuilt_headers *headers, uint64_t mac, const struct net_ipv6_address *ipv6,
-	const struct block *block, uint32_t i, unsigned hops, uint8_t *out)
+/*
+ * The same for outer IPv6. Stores of 32 bytes do not cross cache lines, because the outer headers for two hops start in
+ * the middle of one.
+ */
+INLINE void write_outer_ipv6(uint8_t *out, const struct prebuilt_headers *headers, const uint32_t patch[4],
+	const uint64_t *mac, const struct net_ipv6_address *ipv6, unsigned hops)
 {
-#if WIDE == 1
-	uint32_t port_length = block->udp_patch[i];
-#else
-	uint32_t port_length = block->patches[PATCH(i)][2];
-#endif
+	const struct net_ipv6_address *first = &ipv6[patch[1]], *second = hops > 1 ? &ipv6[patch[3]] : NULL;
 
-	prebuilt_write_ipv6(
-		out, headers, mac, port_length, &ipv6[block->hops[0][i]], hops > 1 ? &ipv6[block->hops[1][i]] : NULL);
-	for (unsigned hop = 2; hop < hops; hop++)
-		memcpy(out + PREBUILT_IPV6_HOPS + 16 * (hop - 1),
-			&ipv6[(uint32_t)(block->later[hop / 2 - 1][i] >> hop % 2 * 32)], 16);
+#if defined(__AVX2__)
+	/* The patch byte for each header byte, from 0 and from 32 on; and the byte of the first hop from 32 on. */
+#define NONE8 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
+	static const uint8_t from[3][32] __attribute__((aligned(32))) = {
+		{NONE8, NONE8, 8, 9, 10, 11, 0x80, 0x80, 0x80, 0x80, NONE8},
+		{NONE8, NONE8, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 8, 9, 0x80, 0x80, 10, 11, 0x80, 0x80, 0x80, 0x80},
+		{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0x80, 0x80,
+			NONE8},
+	};
+#undef NONE8
+	__m256i two = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)patch));
+	__m256i hop = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)first));
+	__m256i start = _mm256_or_si256(_mm256_load_si256((const __m256i *)headers->bytes),
+		_mm256_shuffle_epi8(two, _mm256_load_si256((const __m256i *)from[0])));
+	__m256i rest = _mm256_or_si256(_mm256_load_si256((const __m256i *)(headers->bytes + 32)),
+		_mm256_shuffle_epi8(two, _mm256_load_si256((const __m256i *)from[1])));
+
+	rest = _mm256_or_si256(rest, _mm256_shuffle_epi8(hop, _mm256_load_si256((const __m256i *)from[2])));
+	if (mac)
+		start = _mm256_or_si256(start, _mm256_zextsi128_si256(_mm_loadl_epi64((const __m128i *)mac)));
+	_mm256_storeu_si256((__m256i *)out, start);
+	_mm256_storeu_si256((__m256i *)(out + 32), rest);
+	memcpy(out + PREBUILT_IPV6_GUE, headers->bytes + PREBUILT_IPV6_GUE, 8);
+	if (second)
+		memcpy(out + PREBUILT_IPV6_HOPS, second, sizeof(*second));
+#else
+	prebuilt_write_ipv6(out, headers, mac ? *mac : 0, patch[2], first, second);
+#endif
 }
 
 /* macs: those of the next hops; NULL: the headers have the MAC of the only one. ipv6: NULL: outer IPv4. */
@@ -198,7 +216,10 @@ INLINE void write_lane(const struct prebuilt_headers *headers, const uint64_t *m
 #endif
 
 	if (ipv6) {
-		write_lane_ipv6(headers, mac ? *mac : 0, ipv6, block, i, hops, out);
+		write_outer_ipv6(out, headers, patch, mac, ipv6, hops);
+		for (unsigned hop = 2; hop < hops; hop++)
+			memcpy(out + PREBUILT_IPV6_HOPS + 16 * (hop - 1),
+				&ipv6[(uint32_t)(block->later[hop / 2 - 1][i] >> hop % 2 * 32)], 16);
 		return;
 	}
 	write_outer(out, headers, patch, mac, hops);
