@@ -519,6 +519,7 @@ def test_routes_of_a_vrf(link, tmp_path):
     link.director.run(*"ip link set blue up".split())
     add_port_interface(link, 1)
     link.director.run(*"ip link set k1 master blue".split())
+    link.underlay.ip(link.director, "address replace 10.1.0.1/24 dev k1")  # IPv6 addresses are lost when an interface joins a VRF
     config = {**AUTO, "outbound_vrf": "blue"}
     with Host(link, tmp_path, document("192.168.50.10"), config=config) as host:
         host.ip(f"route add {PROXIES} via 10.255.0.8")
