@@ -5,7 +5,7 @@
 Usage: bench/redirect_gue.py [BUILDDIR...]
 
 With several builds, for instance of this version and of an earlier one, it measures them in turn. A build without --config-file has
-only the first row. Figures are medians of runs of 25 packets in ns for each packet. An accepted packet loses its outer headers, so a
+only the first row, and one without outer IPv6 lacks the rows about it. Figures are medians of runs of 25 packets in ns for each packet. An accepted packet loses its outer headers, so a
 frame has 25 GUE packets, one in the other, and the program accepts the next one in each repetition.
 """
 
@@ -25,8 +25,12 @@ from lab.net import Namespace, connect  # noqa: E402
 
 PACKETS, ROUNDS, RUNS = 25, 20, 50
 PROXY, DIRECTOR, STRANGER = "192.168.50.10", "192.0.2.1", "203.0.113.9"
+PROXY6, DIRECTOR6 = "fd50::10", "2001:db8:1::1"
+# In native mode the program would verify the UDP checksums of inner IPv6, and in IPv4 these packets have none.
+GENERIC = "accepted, lists of 3 prefixes, generic mode, outer "
 SENDERS = 4096  # more than a CPU remembers
 FEW = f'allow_from = ["192.0.2.0/24", "10.1.0.0/16", "{PROXY}"]; allow_to = ["{PROXY}", "10.10.10.10", "fdb4::/64"];\n'
+FEW6 = f'allow_from = ["2001:db8:1::/64", "10.1.0.0/16", "{PROXY6}"]; allow_to = ["{PROXY6}", "10.10.10.10", "fdb4::/64"];\n'
 MANY = 'allow_from = ["192.0.2.0/24", "10.1.0.0/16", %s]; allow_to = "local";\n' % ", ".join(f'"172.16.{n // 250}.{n % 250}"' for n in range(1000))
 SYS_BPF, BPF_PROG_TEST_RUN, BPF_PROG_GET_FD_BY_ID = {"x86_64": 321, "aarch64": 280}[os.uname().machine], 10, 13
 
@@ -42,14 +46,17 @@ def bpf(command, attributes):
 
 
 def gue(source, inner):
+    if ":" in source:
+        return f.ipv6(source, PROXY6, f.UDP, f.udp(0x8ABC, 19523, struct.pack(">BBHHBB", 1, 41, 0, 1, 0, 0) + inner))
     return f.ipv4(source, PROXY, f.UDP, f.udp(0x8ABC, 19523, struct.pack(">BBHHBB", 1, 4, 0, 0, 0, 0) + inner))
 
 
 def frame_of(sources):
-    packet = f.ipv4("198.51.100.7", PROXY, f.UDP, f.udp(1, 2, b"data"))
+    ipv6 = ":" in sources[0]
+    packet = f.ipv6("2001:db8::7", PROXY6, f.UDP, f.udp(1, 2, b"data")) if ipv6 else f.ipv4("198.51.100.7", PROXY, f.UDP, f.udp(1, 2, b"data"))
     for source in sources:
         packet = gue(source, packet)
-    return f.ethernet(packet, 0x0800)
+    return f.ethernet(packet)
 
 
 class Program:
@@ -59,7 +66,7 @@ class Program:
         self.glb_redirect = str(Path(build).resolve() / "src/redirect/glb-redirect")
         self.host, self.network = Namespace(), Namespace()
         connect(self.host, "eth0", self.network, "net0")
-        self.host.ip(f"link set eth0 address {f.DIRECTOR_MAC}", f"addr add {PROXY}/24 dev eth0", "addr add 10.10.10.10/32 dev lo")
+        self.host.ip(f"link set eth0 address {f.DIRECTOR_MAC}", f"addr add {PROXY}/24 dev eth0", f"addr add {PROXY6}/64 dev eth0 nodad", "addr add 10.10.10.10/32 dev lo")
         self.attached = self.host.run(self.glb_redirect, "attach", "eth0", *options, check=False).returncode == 0
         if self.attached:
             self.program = bpf(BPF_PROG_GET_FD_BY_ID, struct.pack("=I124x", self._status()["program_id"]))[0]
@@ -89,10 +96,11 @@ class Program:
 
 def main():
     same = [frame_of([DIRECTOR] * PACKETS)]
-    others = [frame_of(f"10.1.{n >> 8}.{n & 255}" for n in range(first, first + PACKETS)) for first in range(0, SENDERS, PACKETS)]
+    others = [frame_of([f"10.1.{n >> 8}.{n & 255}" for n in range(first, first + PACKETS)]) for first in range(0, SENDERS, PACKETS)]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        few, many = Path(folder) / "few.conf", Path(folder) / "many.conf"
+        few, many, few6 = (Path(folder) / name for name in ("few.conf", "many.conf", "few6.conf"))
+        few6.write_text(FEW6)
         few.write_text(FEW)
         many.write_text(MANY)
         for build in sys.argv[1:] or [TREE / "build"]:
@@ -100,15 +108,16 @@ def main():
                     ("accepted, no configuration", same, None, "accepted_other"), ("accepted, lists of 3 prefixes", same, few, "accepted_other"),
                     ("accepted, a list of 1002 prefixes", same, many, "accepted_other"),
                     ("accepted, each packet from another sender", others, few, "accepted_other"),
-                    ("refused, from a stranger", [frame_of([STRANGER])], few, "drop_source")):
-                program = Program(build, *(["--config-file", conf] if conf else []))
+                    ("refused, from a stranger", [frame_of([STRANGER])], few, "drop_source"),
+                    (GENERIC + "IPv4", same, few, "accepted_other"), (GENERIC + "IPv6", [frame_of([DIRECTOR6] * PACKETS)], few6, "accepted_other")):
+                program = Program(build, *(["--config-file", conf] if conf else []), *(["--mode", "generic"] if text.startswith(GENERIC) else []))
                 rows.append((build, text, program, frames, counter, []))
         for _ in range(ROUNDS):
             for _, _, program, frames, _, times in rows:
                 if program.attached:
                     times += [program.run(frames[number % len(frames)]) for number in range(RUNS + len(frames))][len(frames) // 2 :]
     for build, text, program, frames, counter, times in rows:
-        if program.attached:
+        if program.attached and program.counter("total"):
             runs = ROUNDS * (RUNS + len(frames)) * PACKETS
             assert program.counter(counter) == runs, (text, program.counter(counter), runs)
             print(f"{build}: {text}: {statistics.median(times)} ns")

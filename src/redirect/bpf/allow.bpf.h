@@ -54,7 +54,7 @@ struct {
 /* Returns the entry of `recent` for *wanted. NULL is impossible. */
 static __always_inline struct recent *recent_entry(const struct recent *wanted)
 {
-	__u32 mixed = wanted->words[0] * 3 + wanted->words[1] * 5 + wanted->words[2] * 7 + wanted->words[3];
+	__u32 mixed = wanted->list + wanted->words[0] * 3 + wanted->words[1] * 5 + wanted->words[2] * 7 + wanted->words[3];
 	/* Multiplicative hashing: the constant is 2^32 divided by the golden ratio. */
 	__u32 index = mixed * 0x9e3779b1 >> (32 - RECENT_BITS);
 
