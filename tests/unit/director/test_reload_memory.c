@@ -109,6 +109,7 @@ static void write_binary(const char *text)
 
 static void begin(struct reload *reload, struct worker_shared *shared)
 {
+	static const struct conf conf = {.outbound_src_ip = 0x0100000a};
 	struct live_table *live = calloc(1, sizeof(*live));
 	struct faults faults = {0};
 	struct table_set set;
@@ -118,7 +119,7 @@ static void begin(struct reload *reload, struct worker_shared *shared)
 	live->routes = routes_create(&set, &faults);
 	live->generation = 1;
 	*shared = (struct worker_shared){.live = live};
-	*reload = (struct reload){.path = path, .shared = shared, .max_shrink = 50};
+	*reload = (struct reload){.path = path, .shared = shared, .conf = &conf, .max_shrink = 50};
 	pthread_mutex_init(&reload->lock, NULL);
 	assert_int_equal(reload_count_backends(reload, 2), 0);
 }
