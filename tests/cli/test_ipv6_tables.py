@@ -89,6 +89,14 @@ def test_a_table_that_changes_its_family_at_once_has_no_plan(files):
     assert diff["broken_by"]["removed"] == diff["broken_rows"] == 65536
 
 
+def test_replay_refuses_a_table_without_a_source_address(files):
+    capture = pcap.write(files / "in.pcap", [])
+    write_conf(files / "director.conf", outbound_src_ip="192.0.2.1")
+    error = run("replay", files / "plain6.json", capture, files / "out.pcap", "--config", files / "director.conf", code=FAILED).stderr
+    assert "tables[0].backends[0].ip: 'fd00::50:1' of table web is an IPv6 address, but director.conf has no outbound_src_ip6" in error
+    assert not (files / "out.pcap").exists()
+
+
 # The same as with IPv4
 
 

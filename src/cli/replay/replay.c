@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/text.h"
 #include "conf/conf_reader.h"
+#include "director/conf/conf_tables.h"
 #include "packet/pipeline.h"
 #include "program/installed.h"
 
@@ -217,6 +218,21 @@ static enum isa choose_isa(enum conf_isa wanted)
 	return wanted != CONF_ISA_AUTO && isa_usable(isa) ? isa : isa_widest();
 }
 
+/* Reads the table, which the director would refuse without a source address for its proxies. */
+static bool load_table(const char *path, const struct conf *conf, struct routes **routes, uint32_t *version)
+{
+	struct faults faults = {.file = path};
+
+	if (!cli_load_routes(path, routes, version))
+		return false;
+	conf_tables_check(conf, &(*routes)->set, &faults);
+	if (!faults.errors)
+		return true;
+	cli_print_faults(&faults, FAULTS_ERRORS);
+	routes_free(*routes);
+	return false;
+}
+
 /* Opens all files. Returns COMMAND_OK, or the exit code after an error message. */
 static int open_all(const struct command_args *args, struct replay *replay)
 {
@@ -225,7 +241,7 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	uint32_t version;
 
 	if (!output_is_allowed(args, replay) || !cli_load_conf(args->values[CONFIG], &replay->conf) ||
-		!cli_load_routes(args->operands[0], &routes, &version))
+		!load_table(args->operands[0], &replay->conf, &routes, &version))
 		return COMMAND_FAILED;
 	replay->list.explainer = (struct explainer){.set = &routes->set, .has_seed = version == 0};
 	pipeline->routes = routes;
@@ -235,6 +251,7 @@ static int open_all(const struct command_args *args, struct replay *replay)
 	else
 		replay->conf.steering.admission.accept = ADMISSION_EVERY_FRAME;
 	pipeline->outer.source_ip = replay->conf.outbound_src_ip;
+	memcpy(pipeline->outer.source_ip6, replay->conf.outbound_src_ip6, sizeof(pipeline->outer.source_ip6));
 	pipeline->next_hops = &replay->next_hops;
 	pipeline->reply_to_sender = replay->conf.gateway_auto;
 	replay->isa = choose_isa(replay->conf.isa);
