@@ -328,6 +328,32 @@ def test_outbound_mtu_has_room_for_1280_bytes_of_ipv6(tmp_path, backends, hops, 
     assert warning.endswith(f"set outbound_mtu to {needed} or more")
 
 
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("backends, hops, alt, needed", [
+    (8, 2, None, 1352), (8, 4, None, 1384), (8, 2, {"src_port": True}, 1384), (8, 4, {"src_port": True}, 1400), (1, 2, None, 1336)])
+def test_outbound_mtu_has_room_for_longer_outer_headers_with_ipv6(tmp_path, backends, hops, alt, needed, binary):
+    """With alt_hash_fields, a packet has at most 5 hops. Tables of the other family have a warning of their own."""
+    keys = {"outbound_src_ip6": "2001:db8::d", **({"alt_hash_fields": alt} if alt else {})}
+    six = v6_table("six", backends=[backend(f"2001:db8::{n + 1}") for n in range(backends)], hops=hops)
+    four = table("four", backends=backends, hops=hops, binds=[{"ip": "fdb4::9", "proto": "tcp", "port": 443}])
+    slow = warnings_together(tmp_path, needed, six, four, binary=binary, code=CHECK_WARNINGS if hops > 2 and alt else OK, **keys)
+    assert all("alt_hash_fields is set" in line for line in slow)
+    warning, *others = warnings_together(tmp_path, needed - 1, six, four, binary=binary, code=CHECK_WARNINGS, **keys)
+    assert others == slow
+    assert "tables[0].binds[0]: 'tcp fdb4::1 port 443' (and 2 more in this table)" in warning
+    assert f"an IPv6 packet of 1280 bytes has {needed} with the outer headers for" in warning
+    assert warning.endswith(f"set outbound_mtu to {needed} or more")
+
+
+def test_ipv6_hops_that_need_too_much_room_are_an_error(tmp_path):
+    backends = [backend(f"2001:db8::{n}") for n in range(1, 9)]
+    for hops, code in ((5, OK), (6, CHECK_ERRORS)):
+        path = write_tables(tmp_path / "table.json", table(backends=backends, hops=hops))
+        errors = run_json("check", path, code=code)["files"][0]["errors"]
+        assert [error.partition(": ")[2] for error in errors] == [
+            "tables[0].hops: is 6, but a packet to proxies with IPv6 addresses has room for 5 hops: set it to 5 or less"] * (hops > 5)
+
+
 V6_BACKENDS = [backend("2001:db8::1"), backend("2001:db8::2")]
 NO_SOURCE = ("tables[1].backends[0].ip: '{0}' of table second is an {1} address, but director.conf has no {2}: add the director's own {1} "
              "address there and restart the director (1 more table needs it, too)")

@@ -14,15 +14,21 @@
 #include "tests/unit/guarded.h"
 #include "tests/unit/packets.h"
 
-static const struct encapsulate_outer outer = {.source_ip = 0x010200c0};
+static const struct encapsulate_outer outer = {.source_ip = 0x010200c0, .source_ip6 = {0x20, 1, 0xd, 0xb8, [15] = 0xfe}};
+static const struct net_ipv6_address addresses[] = {
+	{{0xfd, 0x50, [15] = 10}}, {{0xfd, 0x50, [15] = 11}}, {{0xfd, 0x50, [15] = 12}}, {{0xff, 0xff, [15] = 0xff}}};
+static bool six; /* write() writes outer IPv6 */
+static const uint32_t indices[] = {0, 1, 2, 3};
 static const uint32_t hops[ENCAPSULATE_MAX_HOPS] = {0x0a32a8c0, 0x0b32a8c0, 0x0c32a8c0, 0x0d32a8c0};
 
 /* The sum of a UDP datagram and its pseudo-header, by the definition: 0xffff if its checksum is right. */
 static uint16_t received_sum(const uint8_t *ip, uint32_t size)
 {
-	uint32_t udp = size - NET_IPV4_SIZE, sum = net_checksum_add(IPPROTO_UDP + udp, ip + 12, 8);
+	uint32_t header = ip[0] >> 4 == 4 ? NET_IPV4_SIZE : NET_IPV6_SIZE, udp = size - header;
+	uint32_t sum = net_checksum_add(
+		IPPROTO_UDP + udp, ip + (header == NET_IPV4_SIZE ? 12 : 8), header == NET_IPV4_SIZE ? 8 : 32);
 
-	return (uint16_t)~net_checksum_finish(net_checksum_add(sum, ip + NET_IPV4_SIZE, udp));
+	return (uint16_t)~net_checksum_finish(net_checksum_add(sum, ip + header, udp));
 }
 
 /* Fills the checksum of the last IP header's TCP segment or UDP datagram. */
@@ -49,12 +55,13 @@ static void seal(struct packet *packet)
  */
 static uint8_t *write(const struct packet *packet, unsigned count, uint32_t readable, uint32_t *size)
 {
-	uint32_t inner = packet->size - packet->ip[0], headers = encapsulate_size(false, count);
+	uint32_t inner = packet->size - packet->ip[0], headers = encapsulate_size(six, count);
 	uint8_t *to = guarded_end() - headers - readable;
 	uint8_t version = packet->bytes[packet->ip[0]] >> 4;
 
 	memcpy(to + headers, packet->bytes + packet->ip[0], readable);
-	encapsulate_write(to, &outer, hops, count, NULL, inner, version == 4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, 0x8123);
+	encapsulate_write(to, &outer, six ? indices : hops, count, six ? addresses : NULL, inner,
+		version == 4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, 0x8123);
 	*size = headers - NET_ETHERNET_SIZE + inner;
 	outer_checksum_write(to + NET_ETHERNET_SIZE, headers - NET_ETHERNET_SIZE + readable);
 	return to + NET_ETHERNET_SIZE;
@@ -74,32 +81,39 @@ static void test_valid_packets_get_a_right_checksum(void **state)
 {
 	(void)state;
 	srandom(11);
-	for (unsigned i = 0; i < 4000; i++) {
+	for (unsigned i = 0; i < 8000; i++) {
 		struct packet packet = i % 2 ? packet_tcp4((uint16_t)i, 80) : packet_tcp6((uint16_t)i, 80);
 		uint32_t size;
 		uint8_t *ip;
 
+		six = i & 2;
 		packet = with_payload(packet, i % 1400);
 		ip = write(&packet, 1 + i % 4, packet.size - packet.ip[0], &size);
 		assert_int_equal(received_sum(ip, size), 0xffff);
+		assert_int_not_equal(load_be16(ip + (six ? 46 : 26)), 0);
 	}
+	six = false;
 }
 
 /* The director reads no more than the first buffer of a long packet. */
 static void test_only_headers_of_tcp_are_read(void **state)
 {
 	(void)state;
-	for (unsigned v6 = 0; v6 < 2; v6++) {
+	for (unsigned way = 0; way < 4; way++) {
+		unsigned v6 = way % 2, at = way > 1 ? 46 : 26;
 		struct packet packet = with_payload(v6 ? packet_tcp6(1, 80) : packet_tcp4(1, 80), 1000);
 		uint32_t size;
-		uint8_t whole[2], *ip = write(&packet, 2, packet.size - packet.ip[0], &size);
+		uint8_t whole[2], *ip;
 
-		memcpy(whole, ip + 26, 2);
+		six = way > 1;
+		ip = write(&packet, 2, packet.size - packet.ip[0], &size);
+		memcpy(whole, ip + at, 2);
 		for (uint32_t readable = (v6 ? 40 : 20) + 20; readable < 200; readable++) {
 			ip = write(&packet, 2, readable, &size);
-			assert_memory_equal(ip + 26, whole, 2);
+			assert_memory_equal(ip + at, whole, 2);
 		}
 	}
+	six = false;
 }
 
 static void test_packet_that_cannot_be_read_as_a_whole_has_no_checksum(void **state)

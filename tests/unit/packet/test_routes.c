@@ -68,6 +68,68 @@ static void test_tables_with_more_than_256_backends_keep_their_addresses(void **
 	routes_free(routes);
 }
 
+/* Table 0 has IPv4, table 1 IPv6 backends, of which two have the same address. */
+static void test_addresses_of_both_families_are_found(void **state)
+{
+	struct netaddr stranger = {.family = NETADDR_V6, .bytes = {0xfd, [12] = 10}};
+	struct table_set set = {0};
+	struct routes *routes;
+
+	(void)state;
+	handmade_table(&set, 5, 2);
+	handmade_ipv6(handmade_table(&set, 4, 2));
+	set.tables[1].backends[3] = set.tables[1].backends[1];
+	routes = handmade_routes(&set);
+	assert_true(routes_has_family(routes, NETADDR_V4) && routes_has_family(routes, NETADDR_V6));
+	assert_true(!routes->ipv6_only && !routes->outer_ipv6[0] && routes->outer_ipv6[1]);
+	assert_null(routes->tables[0].ipv6);
+	assert_int_equal(routes->tables[1].addresses[3], routes->tables[1].addresses[1]);
+	assert_int_not_equal(routes->tables[1].addresses[2], routes->tables[1].addresses[1]);
+	for (uint16_t t = 0; t < 2; t++)
+		for (uint32_t i = 0; i < routes->stride; i++) {
+			const struct table *table = &routes->set.tables[t];
+			struct netaddr address = routes_address(routes, routes_backend(routes, t, i)), hop;
+
+			if (i >= table->backend_count) {
+				assert_int_equal(address.family, NETADDR_NONE);
+				continue;
+			}
+			hop = routes_hop(routes, t, routes->tables[t].addresses[i]);
+			assert_int_equal(netaddr_compare(&address, &table->backends[i].addr), 0);
+			assert_int_equal(netaddr_compare(&hop, &address), 0);
+			assert_true(routes_has_backend(routes, &address));
+		}
+	assert_int_equal(routes_address(routes, 2 * routes->stride).family, NETADDR_NONE);
+	assert_false(routes_has_backend(routes, &stranger));
+	routes_free(routes);
+}
+
+/* With 32 bits of 16 bytes, these would be the same. */
+static void test_ipv6_addresses_that_differ_late_are_different_hops(void **state)
+{
+	struct table_set set = {0};
+	struct routes *routes;
+
+	(void)state;
+	handmade_ipv6(handmade_table(&set, 200, 3));
+	routes = handmade_routes(&set);
+	assert_true(routes->ipv6_only);
+	assert_int_equal(routes->hop_counts[0], 3);
+	assert_true(routes_rows_are_distinct(&routes->set.tables[0]));
+	routes_free(routes);
+}
+
+static void test_without_tables_there_is_no_family(void **state)
+{
+	struct table_set set = {0};
+	struct routes *routes = handmade_routes(&set);
+
+	(void)state;
+	assert_false(routes_has_family(routes, NETADDR_V4) || routes_has_family(routes, NETADDR_V6));
+	assert_int_equal(routes_address(routes, 0).family, NETADDR_NONE);
+	routes_free(routes);
+}
+
 /* Only a binary table can have an address twice in a row. */
 static void test_rows_with_an_address_twice_are_detected(void **state)
 {
@@ -259,6 +321,9 @@ int main(void)
 		cmocka_unit_test(test_routes_take_over_the_table_set),
 		cmocka_unit_test(test_each_table_has_its_key_rows_and_addresses),
 		cmocka_unit_test(test_tables_with_more_than_256_backends_keep_their_addresses),
+		cmocka_unit_test(test_addresses_of_both_families_are_found),
+		cmocka_unit_test(test_ipv6_addresses_that_differ_late_are_different_hops),
+		cmocka_unit_test(test_without_tables_there_is_no_family),
 		cmocka_unit_test(test_rows_with_an_address_twice_are_detected),
 		cmocka_unit_test(test_only_rows_of_two_different_hops_are_pairs),
 		cmocka_unit_test(test_pairs_are_the_rows),

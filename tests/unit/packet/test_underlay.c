@@ -19,7 +19,12 @@
 #define ROUTER "203.0.113.1"
 #define PROXY  "192.168.0.7"
 
+#define OWN6    "2001:db8::1"
+#define ROUTER6 "2001:db8:ffff::1"
+#define PROXY6  "fd00::c0a8:207" /* backend 7 of the third table */
+
 enum { IP = 14, ICMP = 34, QUOTE = 42, UDP = 62 }; /* offsets of the headers in message() */
+enum { ICMP6 = 54, QUOTE6 = 62, UDP6 = 102 }; /* the same in message6() */
 
 static struct routes *routes;
 static struct steering_config steering;
@@ -34,6 +39,8 @@ static int set_up(void **state)
 	(void)state;
 	handmade_table(&set, 100, 2);
 	handmade_table(&set, 9, 2);
+	handmade_table(&set, 9, 2);
+	handmade_ipv6(&set.tables[2]);
 	handmade_bind(&set, 0, VIP, TABLE_TCP, 80, 80);
 	routes = handmade_routes(&set);
 	return 0;
@@ -57,6 +64,7 @@ static int reset(void **state)
 		.next_hops = &next_hops,
 		.fast = lanes_plain,
 	};
+	packet_address(pipeline.outer.source_ip6, OWN6);
 	return 0;
 }
 
@@ -70,6 +78,19 @@ static struct packet message(uint16_t mtu)
 	store_be16(packet_ipv4(&packet, OWN, PROXY, IPPROTO_UDP) + 6, NET_DONT_FRAGMENT);
 	packet_ports(&packet, 8, 0x8123, GUE_PORT);
 	store_be16(packet.bytes + QUOTE + 2, 1600);
+	return packet;
+}
+
+/* The same for a packet with outer IPv6. */
+static struct packet message6(uint32_t mtu)
+{
+	struct packet packet = packet_ethernet();
+
+	packet_ipv6(&packet, ROUTER6, OWN6, IPPROTO_ICMPV6);
+	store_be32(packet_icmp(&packet, 2, 0) + 4, mtu);
+	packet_ipv6(&packet, OWN6, PROXY6, IPPROTO_UDP);
+	packet_ports(&packet, 8, 0x8123, GUE_PORT);
+	store_be16(packet.bytes + QUOTE6 + 4, 1560);
 	return packet;
 }
 
@@ -107,6 +128,80 @@ static void test_message_tells_router_proxy_and_mtu(void **state)
 	assert_address(&burst.underlay[0].backend, PROXY);
 	assert_int_equal(burst.underlay[0].mtu, 1500);
 	assert_false(burst.underlay[0].guessed);
+}
+
+static void test_icmpv6_message_tells_router_proxy_and_mtu(void **state)
+{
+	struct packet packet = message6(1500);
+
+	(void)state;
+	assert_string_equal(verdict_name(run(&packet)), "underlay_too_big");
+	assert_null(burst.out[0]);
+	assert_address(&burst.underlay[0].router, ROUTER6);
+	assert_address(&burst.underlay[0].backend, PROXY6);
+	assert_int_equal(burst.underlay[0].mtu, 1500);
+	assert_false(burst.underlay[0].guessed);
+	packet.bytes[ICMP6 + 1] = 9; /* receivers ignore the code */
+	assert_string_equal(verdict_name(run(&packet)), "underlay_too_big");
+}
+
+static void test_each_wrong_field_of_icmpv6_makes_it_unmatched(void **state)
+{
+	static const struct {
+		uint32_t at;
+		uint8_t value;
+	} faults[] = {
+		{IP + 8, 0xff}, /* from a multicast address */
+		{IP + 39, 9}, /* to another address */
+		{ICMP6, 1}, {ICMP6, 3}, {ICMP6, 4}, /* other errors */
+		{QUOTE6, 0x45}, /* IPv4 in the quote */
+		{QUOTE6 + 6, IPPROTO_TCP}, {QUOTE6 + 6, IPPROTO_DSTOPTS}, /* no UDP, or not at once */
+		{QUOTE6 + 23, 2}, /* from another address */
+		{QUOTE6 + 39, 100}, /* to an address that is no backend */
+		{UDP6, 0x7f}, {UDP6 + 3, 0x44}, /* ports that the director does not use */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+		struct packet packet = message6(1500);
+
+		packet.bytes[faults[i].at] = faults[i].value;
+		assert_string_not_equal(verdict_name(run(&packet)), "underlay_too_big");
+	}
+}
+
+static void test_mtu_of_icmpv6_is_plausible(void **state)
+{
+	static const uint32_t wrong[] = {0, 1, 68, 1279, 1600, 65535, 65536 + 1500, UINT32_MAX}, right[] = {1280, 1599};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		struct packet packet = message6(wrong[i]);
+
+		assert_not_recognised(&packet);
+	}
+	for (size_t i = 0; i < sizeof(right) / sizeof(*right); i++) {
+		struct packet packet = message6(right[i]);
+
+		assert_string_equal(verdict_name(run(&packet)), "underlay_too_big");
+		assert_int_equal(burst.underlay[0].mtu, right[i]);
+	}
+}
+
+/* A director without an address of a family gets no message about it. */
+static void test_unspecified_address_is_not_the_directors(void **state)
+{
+	struct packet packet = message6(1500), packet4 = message(1500);
+
+	(void)state;
+	memset(pipeline.outer.source_ip6, 0, 16);
+	pipeline.outer.source_ip = 0;
+	memset(packet.bytes + IP + 24, 0, 16);
+	memset(packet.bytes + QUOTE6 + 8, 0, 16);
+	memset(packet4.bytes + IP + 16, 0, 4);
+	memset(packet4.bytes + QUOTE + 12, 0, 4);
+	assert_not_recognised(&packet);
+	assert_not_recognised(&packet4);
 }
 
 static void test_exception_path_does_not_get_the_message(void **state)
@@ -244,6 +339,21 @@ static void test_every_shorter_message_is_not_recognised(void **state)
 	}
 }
 
+static void test_every_shorter_icmpv6_message_is_not_recognised(void **state)
+{
+	struct packet packet = message6(1500);
+
+	(void)state;
+	for (uint32_t size = 0; size < packet.size; size++) {
+		struct packet shorter = packet;
+
+		shorter.size = size;
+		if (size >= ICMP6)
+			store_be16(shorter.bytes + IP + 4, (uint16_t)(size - ICMP6));
+		assert_string_not_equal(verdict_name(run(&shorter)), "underlay_too_big");
+	}
+}
+
 /* Damaged messages never name a backend that is not in the tables, nor an MTU that is not plausible. */
 static void test_damaged_messages_stay_plausible(void **state)
 {
@@ -252,7 +362,8 @@ static void test_damaged_messages_stay_plausible(void **state)
 	(void)state;
 	srandom(12);
 	for (int i = 0; i < 200000; i++) {
-		struct packet packet = message(random() % 2 ? 1500 : (uint16_t)random());
+		uint16_t mtu = random() % 2 ? 1500 : (uint16_t)random();
+		struct packet packet = i % 2 ? message(mtu) : message6(mtu);
 
 		for (int flips = (int)(random() % 3); flips > 0; flips--)
 			packet.bytes[IP + random() % (packet.size - IP)] ^= (uint8_t)(1 << random() % 8);
@@ -263,13 +374,18 @@ static void test_damaged_messages_stay_plausible(void **state)
 		assert_true(routes_has_backend(routes, &burst.underlay[0].backend));
 		assert_in_range(burst.underlay[0].mtu, 68, 1599);
 	}
-	assert_true(recognised > 20000);
+	assert_true(recognised > 40000);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_message_tells_router_proxy_and_mtu, reset),
+		cmocka_unit_test_setup(test_icmpv6_message_tells_router_proxy_and_mtu, reset),
+		cmocka_unit_test_setup(test_each_wrong_field_of_icmpv6_makes_it_unmatched, reset),
+		cmocka_unit_test_setup(test_mtu_of_icmpv6_is_plausible, reset),
+		cmocka_unit_test_setup(test_unspecified_address_is_not_the_directors, reset),
+		cmocka_unit_test_setup(test_every_shorter_icmpv6_message_is_not_recognised, reset),
 		cmocka_unit_test_setup(test_exception_path_does_not_get_the_message, reset),
 		cmocka_unit_test_setup(test_tags_options_and_longer_quotes_do_not_matter, reset),
 		cmocka_unit_test_setup(test_each_wrong_field_makes_it_unmatched, reset),

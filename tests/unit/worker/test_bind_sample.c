@@ -19,7 +19,7 @@ enum {
 	V6_NET, /* of table 1: all TCP ports of the network of VIP6 */
 	BINDS,
 	MOST = BURST_MAX,
-	HEADROOM = 128,
+	HEADROOM = 160,
 };
 
 static struct live_table live;
@@ -28,18 +28,19 @@ static struct sampler sampler;
 static struct rte_mbuf mbufs[MOST];
 static uint8_t buffers[MOST][HEADROOM + PACKET_MAX];
 
-/* Puts a packet into the outbox, as it leaves the pipeline. tagged: with outbound_vlan. */
-static void put(const struct packet *packet, unsigned hops, bool tagged)
+/* Puts a packet into the outbox, as it leaves the pipeline. tagged: with outbound_vlan. six: with outer IPv6. */
+static void put_outer(const struct packet *packet, unsigned hops, bool six, bool tagged)
 {
+	static const struct net_ipv6_address ipv6;
 	static const struct encapsulate_outer outer;
 	static const uint32_t addresses[ENCAPSULATE_MAX_HOPS];
 	uint16_t at = outbox.count;
 	uint32_t ip = packet->ip[0], size = packet->size - ip;
-	uint8_t *inner = buffers[at] + HEADROOM, *out = inner - encapsulate_size(false, hops);
+	uint8_t *inner = buffers[at] + HEADROOM, *out = inner - encapsulate_size(six, hops);
 
 	memcpy(inner, packet->bytes + ip, size);
-	encapsulate_write(
-		out, &outer, addresses, hops, NULL, size, inner[0] >> 4 == 4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, 0x8000);
+	encapsulate_write(out, &outer, addresses, hops, six ? &ipv6 : NULL, size,
+		inner[0] >> 4 == 4 ? GUE_INNER_IPV4 : GUE_INNER_IPV6, 0x8000);
 	if (tagged) {
 		memmove(out - 4, out, 12);
 		out -= 4;
@@ -49,6 +50,11 @@ static void put(const struct packet *packet, unsigned hops, bool tagged)
 	mbufs[at].pkt_len = (uint32_t)(inner + size - out);
 	mbufs[at].data_len = (uint16_t)mbufs[at].pkt_len;
 	outbox_put(&outbox, &mbufs[at], VERDICT_FORWARDED, 0);
+}
+
+static void put(const struct packet *packet, unsigned hops, bool tagged)
+{
+	put_outer(packet, hops, false, tagged);
 }
 
 static uint64_t packets_of(unsigned bind)
@@ -79,12 +85,12 @@ static struct bind_sample choose(void)
 /* Asserts that the only packet of an outbox counts for a bind; BINDS: for none. */
 static void check(const struct packet *packet, unsigned bind)
 {
-	for (unsigned hops = 1; hops <= ENCAPSULATE_MAX_HOPS; hops += 3) {
-		for (unsigned tagged = 0; tagged < 2; tagged++) {
+	for (unsigned hops = 1; hops <= ENCAPSULATE_MAX_HOPS; hops += 2) {
+		for (unsigned way = 0; way < (hops <= ENCAPSULATE_MAX_IPV6 ? 4 : 2); way++) {
 			struct bind_sample sample;
 
 			clear();
-			put(packet, hops, tagged);
+			put_outer(packet, hops, way > 1, way % 2);
 			sample = choose();
 			bind_sample_count(&sample, 1, &live, 1);
 			for (unsigned i = 0; i < BINDS; i++) {
