@@ -4,6 +4,7 @@
 import copy
 import json
 import os
+import time
 from collections import Counter
 
 import pytest
@@ -295,6 +296,20 @@ def test_several_next_hops_of_a_route(link, tmp_path):
         # A link without a carrier.
         link.client.run(*"ip link set client down".split())
         host.wait_next_hops({})
+
+
+@pytest.mark.parametrize("link", ["IPv6"], indirect=True)
+def test_the_next_router_of_a_host(link, tmp_path):
+    """A host that is no router uses the next one of its IPv6 routers if the best one does not reply (RFC 4191)."""
+    with Host(link, tmp_path, document("192.168.50.10")) as host:
+        host.ip("route add default via 10.255.0.7 metric 100")
+        host.ip("route add default via 10.255.0.8 metric 200")
+        host.wait_next_hops({"10.255.0.7": ROUTER})
+        begin = time.monotonic()
+        host.ip("neigh change 10.255.0.7 nud failed dev director")
+        host.wait_next_hops({"10.255.0.8": OTHER})
+        assert time.monotonic() - begin < 15  # everything is looked up again every 30 s
+        assert set(host.macs_by_flow().values()) == {OTHER}
 
 
 @pytest.mark.parametrize("link", ["IPv4"], indirect=True)

@@ -61,6 +61,8 @@ static void update_neighbour(struct nexthop *nexthop, struct neighbour *neighbou
 
 	if (sets || state != neighbour->state)
 		note_change(nexthop, sets);
+	if (sets && neighbour->key.family == AF_INET6)
+		nexthop->dirty = true; /* unless it is a router, the kernel prefers IPv6 gateways that reply */
 }
 
 static int take_event(const struct nlmsghdr *message, void *context)
