@@ -193,7 +193,7 @@ def shares_follow_weights(result):
 
 def balance_bounds(result):
     details = result["details"]
-    assert details["hottest"][0] > 1.02 and details["hottest"][1] <= 1.005
+    assert details["hottest"][0] > 1.01 and details["hottest"][1] <= 1.005
     assert details["planned"]["connections"] >= 50 <= details["planned"]["moved"]
 
 

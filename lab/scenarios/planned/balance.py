@@ -41,7 +41,7 @@ def run(stage):
         walk.to(WrittenTable(step["file"]))
     hottest.append(hottest_share(director))
     stage.say(f"the hottest proxy has {hottest[0]} times its fair share of rows, and {hottest[1]} times with balance {BALANCE}")
-    stage.expect("balance bounds the hottest proxy", hottest[0] > 1.02 and hottest[1] <= BALANCE, hottest)
+    stage.expect("balance bounds the hottest proxy", hottest[0] > 1.01 and hottest[1] <= BALANCE, hottest)
     walk.to(unhealthy)
     walk.to(even)
     ended = walk.end()
