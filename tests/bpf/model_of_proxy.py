@@ -347,7 +347,7 @@ def decide(frame, sockets=None, port=19523, udp="first-hop", route=None, allow=A
             return Outcome(counter, XDP_REDIRECT, _forward(frame, ip_at, hop, route))
     inner = frame[inner_at:]
     inner_destination = inner[16:20] if family == 4 else inner[24:40]
-    asks_this_host = inner_destination == destination and inner[{4: 9, 6: 6}[family]] == {4: ICMP, 6: ICMPV6}[family]
+    asks_this_host = inner_destination == destination and (inner[9] == ICMP if family == 4 else inner[6] == ICMPV6 and inner[40] == 128)
     if not asks_this_host and not _in(allow.destinations, inner_destination):
         return Outcome("drop_destination", XDP_DROP, frame)
     return _keep(frame, ip_at, family, inner_at, counter, _hop(gue, counter))

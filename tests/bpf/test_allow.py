@@ -159,6 +159,15 @@ def test_tunnel_check_is_answered_whatever_allow_to_says(run, to_lo, outer):
     assert counters(run(LISTED + f'allow_to = ["{VIP[4]}"];', frames)) == ["accepted_other"] + ["drop_destination"] * 3
 
 
+@pytest.mark.parametrize("type_", [1, 2, 127, 129, *range(130, 138), 143, 255])
+@pytest.mark.parametrize("outer", [6], indirect=True)
+def test_no_other_icmpv6_comes_through_the_tunnel_to_the_proxy_itself(run, to_lo, type_):
+    """Such as router advertisements, with which a sender could change the routes of the proxy."""
+    message = packet(6, f.ICMPV6, f.icmp(type_, 0, 0, bytes(60)), src="fe80::1", dst=outside(6, PROXY))
+    conf = LISTED + f'allow_to = ["{VIP[6]}"];'
+    assert counters(run(conf, [to_lo(message, ())])) in (["drop_destination"], ["drop_inner_malformed"])
+
+
 def test_packet_that_is_passed_on_may_have_any_inner_destination(host, run, to_lo):
     """A proxy that has just lost a VIP still passes packets on to the next hop, which has the connection."""
     inner = packet(4, f.TCP, f.tcp(1, 80, flags=0x10), dst="10.10.10.11")

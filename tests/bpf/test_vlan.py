@@ -96,6 +96,16 @@ def test_native_mode_is_refused_where_it_would_lose_the_tag(proxy):
     assert (attach(proxy).returncode, attach(proxy).stderr) == (0, "")
 
 
+def test_without_ipv4_the_ipv6_addresses_tell_where_gue_arrives(proxy):
+    """Link-local addresses are on every interface, and tell nothing."""
+    proxy.namespace.ip("addr add fe80::50/64 dev eth0 nodad", "addr add fd50::10/64 dev eth0.10 nodad")
+    refused = attach(proxy)
+    assert refused.returncode == 1 and "GUE arrives with the tags of eth0.10" in refused.stderr
+    proxy.namespace.ip("addr add fd60::10/64 dev eth0 nodad")
+    done = attach(proxy)
+    assert done.returncode == 0 and "note: eth0 removes VLAN tags" in done.stderr
+
+
 def test_address_on_a_bridge_over_the_vlan(proxy):
     proxy.namespace.ip("link add br10 type bridge", "link set br10 up", "link set eth0.10 master br10")
     proxy.address("br10")

@@ -28,6 +28,8 @@ struct {
  * any more. */
 __u32 generation;
 
+#define ALLOW_ECHO_REQUEST 128 /* the type in ICMPv6; <linux/icmpv6.h> includes headers of the C library */
+
 enum {
 	ALLOW_OK = -1,
 	/* Values >= 0 are the enum redirect_counter of a packet that is not allowed. */
@@ -54,7 +56,8 @@ struct {
 /* Returns the entry of `recent` for *wanted. NULL is impossible. */
 static __always_inline struct recent *recent_entry(const struct recent *wanted)
 {
-	__u32 mixed = wanted->list + wanted->words[0] * 3 + wanted->words[1] * 5 + wanted->words[2] * 7 + wanted->words[3];
+	__u32 mixed =
+		wanted->list + wanted->words[0] * 3 + wanted->words[1] * 5 + wanted->words[2] * 7 + wanted->words[3];
 	/* Multiplicative hashing: the constant is 2^32 divided by the golden ratio. */
 	__u32 index = mixed * 0x9e3779b1 >> (32 - RECENT_BITS);
 
@@ -165,19 +168,25 @@ static __always_inline int allow_path(const struct cursor *cursor, const void *a
 }
 
 /*
- * Returns whether the inner packet asks this host if the tunnel works: ICMP to the outer destination, which is at
- * offset `outer_at` of the frame. 0: the outer header is of the other family.
+ * Returns whether the inner packet asks this host if the tunnel works: ICMP, in IPv6 an echo request, to the outer
+ * destination, which is at offset `outer_at` of the frame. 0: the outer header is of the other family. Other ICMPv6 is
+ * not for a tunnel: neighbour discovery would let the sender change addresses and routes of this host.
  */
 static __always_inline bool allow_tunnel_check(
 	const struct cursor *inner, __u32 outer_at, __u8 protocol, const void *destination, bool ipv6)
 {
-	struct cursor outer = *inner;
+	struct cursor outer = *inner, icmp = *inner;
 	void *address;
+	__u8 *type;
 
 	if (protocol != (ipv6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP) || !outer_at)
 		return false;
 	outer.at = outer_at;
 	address = cursor_peek(&outer, ALLOW_ADDRESS_SIZE(ipv6));
+	icmp.at += sizeof(struct ipv6hdr);
+	type = ipv6 ? cursor_peek(&icmp, sizeof(*type)) : NULL;
+	if (ipv6 && (!type || *type != ALLOW_ECHO_REQUEST))
+		return false;
 	return address && allow_equal(address, destination, ipv6);
 }
 
