@@ -114,6 +114,8 @@ FAULTS = {
     "a failing director": ([director(state="failing"), director()], 0, "fail", "health", "it should get no packets"),
     "a director without health": ([director(state="none")], 0, "fail", "health", "its health is unknown"),
     "nothing is attached": ([director(), proxy().replace("glb_redirect_attached", "other").replace("glb_redirect_open", "other")], 1, "fail", "attached", "no program is attached"),
+    "nothing is attached that would take outer IPv6": (
+        [director("2001:db8::d"), proxy().replace("glb_redirect_attached", "other").replace("glb_redirect_open", "other")], 1, "fail", "attached", "no program is attached"),
     "the program was detached": ([director(), proxy(attached=0)], 1, "fail", "attached", "no longer runs on eth0"),
     "open to any sender": ([director(), proxy(is_open=1, allow=())], 1, "warn", "senders", "is open to any sender"),
     "a director is not allowed": ([director(), director("198.51.100.1"), proxy()], 2, "fail", "senders", "does not have 198.51.100.1, the source address of 127.0.0.1:"),

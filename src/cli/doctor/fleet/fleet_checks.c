@@ -293,6 +293,13 @@ void fleet_senders(void *subject)
 		check_senders(fleet, &fleet->proxies[i]);
 }
 
+static bool has_program(const struct fleet_member *proxy)
+{
+	size_t at = 0;
+
+	return samples_next(proxy->samples, "glb_redirect_attached", &at);
+}
+
 /* Returns whether the program on an interface of the proxy takes outer IPv6. Older versions have no such metric. */
 static bool takes_ipv6(const struct fleet_member *proxy)
 {
@@ -323,7 +330,9 @@ void fleet_underlay(void *subject)
 		return;
 	}
 	for (size_t i = 0; i < fleet->proxy_count; i++)
-		if (takes_ipv6(&fleet->proxies[i]))
+		if (!has_program(&fleet->proxies[i]))
+			findings_ok(fleet->proxies[i].name, "not known: no program is attached");
+		else if (takes_ipv6(&fleet->proxies[i]))
 			findings_ok(fleet->proxies[i].name, "it takes outer IPv6");
 		else
 			findings_add(ipv4 ? &ipv4_only : &no_ipv6, fleet->proxies[i].name, sender->name);
