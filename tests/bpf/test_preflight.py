@@ -320,6 +320,17 @@ def test_a_configuration_that_was_not_reloaded(proxy, text):
     assert proxy.check() == []
 
 
+def test_a_prefix_that_was_added_beside_one_for_all_of_the_other_family(proxy):
+    proxy.conf.write_text(CONF + 'next_hops = ["0.0.0.0/0"];\n')
+    proxy.attach()
+    assert proxy.check() == []
+    proxy.conf.write_text(CONF + 'next_hops = ["0.0.0.0/0", "2001:db8::/64"];\n')
+    (finding,) = proxy.check()
+    assert (finding["level"], finding["check"], finding["object"]) == ("warn", "allow", str(proxy.conf))
+    proxy.shell(finding["command"])
+    assert proxy.check() == []
+
+
 @pytest.mark.parametrize("address", ["10.10.10.12/32", "fdb4::12/128"])
 def test_an_address_that_the_program_does_not_know(proxy, address):
     proxy.attach()

@@ -19,19 +19,23 @@ static const struct finding open = {FINDINGS_WARN, NULL,
 static bool is_subset(const struct redirect_prefixes *prefixes, const struct redirect_prefixes *of)
 {
 	for (size_t i = 0; i < prefixes->count; i++)
-		if (!of->any && !netprefix_is_in(of->items, of->count, &prefixes->items[i]))
+		if (!netprefix_is_in(of->items, of->count, &prefixes->items[i]))
 			return false;
 	return true;
 }
 
-/* Returns whether the program's list is another one than that of the file. */
+/* Returns whether the program's list is another one than that of the file. A prefix for all addresses of one family says
+ * nothing about the other. */
 static bool differs(const struct lists *lists, enum redirect_list list, const struct redirect_prefixes *wanted)
 {
+	static struct netprefix whole[] = {{.addr.family = NETADDR_V4}, {.addr.family = NETADDR_V6}};
+	const struct redirect_prefixes any = {.items = whole, .count = 2};
 	struct redirect_prefixes known = {0};
 	bool result = false;
 
+	wanted = wanted->any ? &any : wanted;
 	if (lists_read(lists, list, &known) == 0)
-		result = (wanted->any && !known.any) || !is_subset(&known, wanted) || !is_subset(wanted, &known);
+		result = !is_subset(&known, wanted) || !is_subset(wanted, &known);
 	free(known.items);
 	return result;
 }
