@@ -16,7 +16,7 @@ static void check_past(const struct table *table)
 		if (past->balance > TABLE_MAX_BALANCE || (past->balance && past->balance < TABLE_MIN_BALANCE))
 			abort();
 		for (uint32_t i = 0; i < past->backend_count; i++)
-			if (past->backends[i].addr.family != NETADDR_V4 || !past->backends[i].weight)
+			if (past->backends[i].addr.family != table->backends[0].addr.family || !past->backends[i].weight)
 				abort();
 	}
 }
@@ -30,7 +30,8 @@ static void check_set(const struct table_set *set)
 		check_past(table);
 		for (uint32_t i = 0; i < table->backend_count; i++) {
 			used += table->backends[i].state != TABLE_INACTIVE;
-			if (table->backends[i].addr.family == NETADDR_NONE)
+			if (table->backends[i].addr.family == NETADDR_NONE ||
+				table->backends[i].addr.family != table->backends[0].addr.family)
 				abort();
 		}
 		for (uint32_t i = 0; i < table->bind_count; i++)
