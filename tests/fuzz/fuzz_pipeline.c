@@ -14,13 +14,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Two tables with binds of both families that cover many addresses and ports, so that most flows match. */
+/* Two tables with binds of both families that cover many addresses and ports, so that most flows match. The second has
+ * IPv6 proxies. */
 static struct routes *build_routes(void)
 {
 	struct table_set set = {0};
 
 	handmade_table(&set, 50, 4);
-	handmade_table(&set, 9, 2);
+	handmade_ipv6(handmade_table(&set, 9, 3));
 	handmade_bind(&set, 1, "0.0.0.0/0", TABLE_TCP, 0, 65535);
 	handmade_bind(&set, 1, "0.0.0.0/1", TABLE_UDP, 0, 65535);
 	handmade_bind(&set, 0, "0.0.0.0/2", TABLE_TCP, 0, 1023);
