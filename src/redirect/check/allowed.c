@@ -24,8 +24,8 @@ static bool is_subset(const struct redirect_prefixes *prefixes, const struct red
 	return true;
 }
 
-/* Returns whether the program's list is another one than that of the file. A prefix for all addresses of one family says
- * nothing about the other. */
+/* Returns whether the program's list is another one than that of the file. A prefix for all addresses of one family
+ * says nothing about the other. */
 static bool differs(const struct lists *lists, enum redirect_list list, const struct redirect_prefixes *wanted)
 {
 	static struct netprefix whole[] = {{.addr.family = NETADDR_V4}, {.addr.family = NETADDR_V6}};
