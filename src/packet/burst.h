@@ -16,7 +16,7 @@
 #define BURST_MAX 64
 
 /* Bytes before a frame that are enough for the outer headers of any packet, which overwrite the Ethernet header of the
- * frame, and for a tag. */
+ * frame, and for a tag. The tags of the frame are overwritten, too, so it needs as many bytes less. */
 #define BURST_HEADROOM (ENCAPSULATE_MAX_SIZE - NET_ETHERNET_SIZE + NET_TAG_SIZE)
 
 struct burst {

@@ -108,7 +108,7 @@ static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t l
 
 	if (!mac) {
 		burst->verdict[lane] = VERDICT_DROP_NO_NEXT_HOP;
-	} else if (burst->headroom[lane] < BURST_HEADROOM) {
+	} else if (burst->headroom[lane] + flow->ip_offset < BURST_HEADROOM + NET_ETHERNET_SIZE) {
 		burst->verdict[lane] = VERDICT_DROP_NO_BUFFER;
 	} else if (inner + encapsulate_outer_size(ipv6, hops) > pipeline->steering->outbound_mtu) {
 		reply_too_big(pipeline, burst, lane, mac);

@@ -425,6 +425,38 @@ static void test_nothing_is_written_before_the_headroom(void **state)
 	}
 }
 
+/* The outer headers overwrite the tags, too: those that a driver has taken out, and that are in the frame again, left it
+ * with less headroom. */
+static void test_tags_make_up_for_headroom(void **state)
+{
+	struct table_set set = {0};
+	struct routes *six;
+
+	(void)state;
+	handmade_table(&set, 100, ENCAPSULATE_MAX_IPV6);
+	handmade_ipv6(&set.tables[0]);
+	handmade_bind(&set, 0, "10.10.10.10", TABLE_TCP, 80, 80);
+	pipeline.routes = six = handmade_routes(&set);
+	steering.admission.outbound_vlan = 7;
+	for (uint32_t tags = 0; tags <= 2; tags++) {
+		struct packet packet = packet_tcp4(1234, 80);
+		uint32_t enough = BURST_HEADROOM - NET_TAG_SIZE * tags;
+
+		for (uint32_t i = 0; i < tags; i++)
+			packet_tag(&packet, 0x8100);
+		for (uint32_t headroom = enough; headroom >= enough - 1; headroom--) {
+			uint8_t *frame = guarded_begin() + headroom;
+
+			memcpy(frame, packet.bytes, packet.size);
+			put(0, frame, headroom, packet.size, packet.size);
+			pipeline_run(&pipeline, &burst);
+			assert_int_equal(
+				burst.verdict[0], headroom == enough ? VERDICT_FORWARDED : VERDICT_DROP_NO_BUFFER);
+		}
+	}
+	routes_free(six);
+}
+
 static void test_only_readable_bytes_are_accessed(void **state)
 {
 	struct packet packet = packet_tcp4(1234, 80);
@@ -527,6 +559,7 @@ int main(void)
 		cmocka_unit_test_setup(test_too_big_replies_are_limited, reset),
 		cmocka_unit_test_setup(test_icmp_errors_and_fragments_get_no_too_big_reply, reset),
 		cmocka_unit_test_setup(test_nothing_is_written_before_the_headroom, reset),
+		cmocka_unit_test_setup(test_tags_make_up_for_headroom, reset),
 		cmocka_unit_test_setup(test_only_readable_bytes_are_accessed, reset),
 		cmocka_unit_test_setup(test_every_lane_has_its_own_verdict, reset),
 		cmocka_unit_test_setup(test_empty_burst_is_allowed, reset),
