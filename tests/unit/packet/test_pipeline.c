@@ -439,11 +439,13 @@ static void test_tags_make_up_for_headroom(void **state)
 	pipeline.routes = six = handmade_routes(&set);
 	steering.admission.outbound_vlan = 7;
 	for (uint32_t tags = 0; tags <= 2; tags++) {
-		struct packet packet = packet_tcp4(1234, 80);
+		struct packet packet = packet_ethernet();
 		uint32_t enough = BURST_HEADROOM - NET_TAG_SIZE * tags;
 
 		for (uint32_t i = 0; i < tags; i++)
 			packet_tag(&packet, 0x8100);
+		packet_ipv4(&packet, CLIENT, VIP, IPPROTO_TCP);
+		packet_ports(&packet, 20, 1234, 80);
 		for (uint32_t headroom = enough; headroom >= enough - 1; headroom--) {
 			uint8_t *frame = guarded_begin() + headroom;
 
