@@ -146,7 +146,6 @@ static uint32_t kernel_room(const char *family)
 
 	snprintf(path, sizeof(path), "/proc/sys/net/%s/neigh/default/gc_thresh3", family);
 	file = fopen(path, "re");
-
 	if (file && fscanf(file, "%u", &room) != 1)
 		room = UINT32_MAX;
 	if (file)
