@@ -79,11 +79,6 @@ class Shape:
         return 56 + 16 * later if self.ipv6 else 36 + 4 * later
 
     @property
-    def most_hops(self):
-        """The most hops that a table may have."""
-        return 5 if self.ipv6 else 8
-
-    @property
     def gue_mtu(self):
         return JUMBO_MTU if self.jumbo else GUE_MTUS[self.underlay]
 

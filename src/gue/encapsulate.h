@@ -10,7 +10,7 @@
 #include "gue/gue_wire.h"
 
 #define ENCAPSULATE_MAX_HOPS 16 /* first and later: two rows of eight */
-#define ENCAPSULATE_MAX_IPV6 5 /* the same for outer IPv6: DPDK leaves 128 bytes before a frame */
+#define ENCAPSULATE_MAX_IPV6 (GUE_MAX_LATER_IPV6 + 1) /* the same for outer IPv6 */
 #define ENCAPSULATE_MAX_SIZE (NET_ETHERNET_SIZE + GUE_OUTER_SIZE_IPV6(ENCAPSULATE_MAX_IPV6 - 1))
 _Static_assert(GUE_OUTER_SIZE(ENCAPSULATE_MAX_HOPS - 1) < GUE_OUTER_SIZE_IPV6(ENCAPSULATE_MAX_IPV6 - 1),
 	"the largest headers are those with outer IPv6");

@@ -35,6 +35,6 @@ void prebuilt_fill(struct prebuilt_headers prebuilt[PREBUILT_COUNT], const struc
 	memset(prebuilt, 0, PREBUILT_COUNT * sizeof(*prebuilt));
 	for (unsigned outer6 = 0; outer6 < 2; outer6++)
 		for (unsigned v6 = 0; v6 < 2; v6++)
-			for (unsigned hops = 1; hops <= (outer6 ? ENCAPSULATE_MAX_IPV6 : PREBUILT_MAX_HOPS); hops++)
+			for (unsigned hops = 1; hops <= PREBUILT_MAX_HOPS; hops++)
 				fill(&prebuilt[PREBUILT_INDEX(outer6, v6, hops)], outer, outer6, v6, hops);
 }

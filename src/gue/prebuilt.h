@@ -15,6 +15,7 @@
 
 #define PREBUILT_MAX_HOPS 8
 #define PREBUILT_SIZE     80
+_Static_assert(PREBUILT_MAX_HOPS <= ENCAPSULATE_MAX_IPV6, "outer IPv6 has room for as many hops");
 
 /* Byte offsets of the fields that differ per packet, from the Ethernet header on. */
 enum prebuilt_offset {
@@ -45,8 +46,7 @@ struct prebuilt_headers {
 	uint32_t sum;
 };
 
-/* Index for an outer and an inner family (outer6, v6: 0 or 1) and 1 to PREBUILT_MAX_HOPS hops. Those with outer IPv6
- * and more than ENCAPSULATE_MAX_IPV6 hops are zeros. */
+/* Index for an outer and an inner family (outer6, v6: 0 or 1) and 1 to PREBUILT_MAX_HOPS hops. */
 #define PREBUILT_INDEX(outer6, v6, hops) ((2 * (outer6) + (v6)) * PREBUILT_MAX_HOPS + (hops)-1)
 #define PREBUILT_COUNT                   (4 * PREBUILT_MAX_HOPS)
 

@@ -15,9 +15,12 @@
 
 #define BURST_MAX 64
 
-/* Bytes before a frame that are enough for the outer headers of any packet, which overwrite the Ethernet header of the
+/* Bytes before a frame that are enough for outer headers of `size` bytes, which overwrite the Ethernet header of the
  * frame, and for a tag. The tags of the frame are overwritten, too, so it needs as many bytes less. */
-#define BURST_HEADROOM (ENCAPSULATE_MAX_SIZE - NET_ETHERNET_SIZE + NET_TAG_SIZE)
+#define BURST_HEADROOM_FOR(size) ((size)-NET_ETHERNET_SIZE + NET_TAG_SIZE)
+
+/* The same for the outer headers of any packet. Those of most tables need less: routes_headroom(). */
+#define BURST_HEADROOM BURST_HEADROOM_FOR(ENCAPSULATE_MAX_SIZE)
 
 struct burst {
 	uint32_t count;

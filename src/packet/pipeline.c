@@ -9,7 +9,7 @@
 #include "packet/steer.h"
 #include "packet/icmp/too_big.h"
 
-_Static_assert(TOO_BIG_HEADROOM <= BURST_HEADROOM + NET_ETHERNET_SIZE,
+_Static_assert(TOO_BIG_HEADROOM <= ROUTES_LEAST_HEADROOM + NET_ETHERNET_SIZE,
 	"a too-big reply needs no more headroom than the outer headers");
 _Static_assert(
 	NET_TAG_SIZE *NET_MAX_TAGS <= NET_ETHERNET_SIZE, "frames begin after the received MACs, so tags have room");
@@ -105,10 +105,11 @@ static void emit_lane(struct pipeline *pipeline, struct burst *burst, uint32_t l
 	uint16_t source_port = steer_source_port(burst->hash[lane], flow->hint);
 	uint64_t mac = next_hops_find(pipeline->next_hops, burst->backend[lane], source_port);
 	const struct net_ipv6_address *ipv6 = pipeline->routes->tables[burst->table[lane]].ipv6;
+	uint32_t headroom = routes_headroom(pipeline->routes, pipeline->steering->alt_hash_fields);
 
 	if (!mac) {
 		burst->verdict[lane] = VERDICT_DROP_NO_NEXT_HOP;
-	} else if (burst->headroom[lane] + flow->ip_offset < BURST_HEADROOM + NET_ETHERNET_SIZE) {
+	} else if (burst->headroom[lane] + flow->ip_offset < headroom + NET_ETHERNET_SIZE) {
 		burst->verdict[lane] = VERDICT_DROP_NO_BUFFER;
 	} else if (inner + encapsulate_outer_size(ipv6, hops) > pipeline->steering->outbound_mtu) {
 		reply_too_big(pipeline, burst, lane, mac);

@@ -153,6 +153,19 @@ static bool fill_addresses(struct routes *routes, uint32_t t)
 	return order;
 }
 
+/* Raises the headroom to that of packets of an IPv6 table, with the hops of one row or of two. */
+static void raise_headroom(struct routes *routes, unsigned row_hops)
+{
+	for (unsigned rows = 1; rows <= 2; rows++) {
+		unsigned hops = row_hops * rows;
+		uint32_t needed = BURST_HEADROOM_FOR(
+			encapsulate_size(true, hops < ENCAPSULATE_MAX_IPV6 ? hops : ENCAPSULATE_MAX_IPV6));
+
+		if (routes->headroom[rows - 1] < needed)
+			routes->headroom[rows - 1] = needed;
+	}
+}
+
 static bool fill_table(struct routes *routes, uint32_t t)
 {
 	const struct table *table = &routes->set.tables[t];
@@ -168,9 +181,10 @@ static bool fill_table(struct routes *routes, uint32_t t)
 		.row_hops = table->row_hops,
 	};
 	distinct = routes_rows_are_distinct(table);
-	distinct &= !routes->outer_ipv6[t] || table->row_hops <= ENCAPSULATE_MAX_IPV6;
 	routes->hop_counts[t] = distinct || table->row_hops <= 2 ? table->row_hops : 0;
 	routes->pairs_only &= distinct && table->row_hops == 2;
+	if (routes->outer_ipv6[t])
+		raise_headroom(routes, table->row_hops);
 	siphash_begin(&routes->keys[t], table->hash_key);
 	if (!table->borrows_rows)
 		fill_pairs(routes, t);
@@ -182,6 +196,7 @@ static bool fill_tables(struct routes *routes)
 	if (!alloc_arrays(routes))
 		return false;
 	routes->pairs_only = true;
+	routes->headroom[0] = routes->headroom[1] = ROUTES_LEAST_HEADROOM;
 	routes->ipv6_only = true;
 	for (uint32_t t = 0; t < routes->set.count; t++)
 		if (!fill_table(routes, t))

@@ -12,6 +12,7 @@
 #include "common/faults.h"
 #include "common/netaddr.h"
 #include "gue/prebuilt.h"
+#include "packet/burst.h"
 #include "packet/classifier/classify.h"
 #include "packet/classifier/portmap.h"
 #include "table/table.h"
@@ -22,6 +23,9 @@ _Static_assert(TABLE_MAX_HOPS <= PREBUILT_MAX_HOPS, "the fast path has headers f
  * not its. */
 #define ROUTES_LOAD 4
 _Static_assert(TABLE_MAX_BACKENDS <= 1 << (8 * ROUTES_LOAD - 6) / 2, "one load has the bits of two backend indices");
+
+/* Enough for all packets with outer IPv4. */
+#define ROUTES_LEAST_HEADROOM BURST_HEADROOM_FOR(NET_ETHERNET_SIZE + GUE_OUTER_SIZE(ENCAPSULATE_MAX_HOPS - 1))
 
 struct routes_table {
 	const uint8_t *hash_key;
@@ -63,6 +67,7 @@ struct routes {
 	 * repeats one. */
 	uint32_t hop_counts[TABLE_MAX_TABLES];
 	uint32_t outer_ipv6[TABLE_MAX_TABLES]; /* 1: the packets of this table get outer IPv6 */
+	uint32_t headroom[2]; /* routes_headroom() without and with alt_hash_fields */
 	uint64_t digest; /* table_set_digest() */
 	uint64_t first_hops; /* table_set_first_hops() */
 	struct routes_table tables[TABLE_MAX_TABLES];
@@ -80,6 +85,13 @@ void routes_free(struct routes *routes);
 static inline uint32_t routes_backend(const struct routes *routes, uint32_t table, uint32_t backend)
 {
 	return routes->stride * table + backend;
+}
+
+/* The bytes before a frame that are enough for the outer headers of any packet, as BURST_HEADROOM. alt_fields:
+ * alt_hash_fields of the steering config. */
+static inline uint32_t routes_headroom(const struct routes *routes, uint8_t alt_fields)
+{
+	return routes->headroom[alt_fields != 0];
 }
 
 /* Sets first[i] for each index i in `addresses` that is the first hop of a row. first: address_count entries. */

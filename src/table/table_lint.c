@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gue/encapsulate.h"
 #include "table/table_overlap.h"
 
 /* Adds a fault that names the first backend with an address that no proxy can have, and counts the others. It is only a
@@ -175,21 +174,9 @@ static void lint_families(const struct table *table, uint32_t t, struct faults *
 
 void table_lint_families(const struct table_set *set, struct faults *faults)
 {
-	char where[48];
-
-	for (uint32_t t = 0; t < set->count; t++) {
-		const struct table *table = &set->tables[t];
-
-		if (!table->backend_count)
-			continue;
-		lint_families(table, t, faults);
-		if (table->backends[0].addr.family != NETADDR_V6 || table->hops <= ENCAPSULATE_MAX_IPV6)
-			continue;
-		snprintf(where, sizeof(where), "tables[%u].hops", t);
-		faults_error(faults, where,
-			"is %u, but a packet to proxies with IPv6 addresses has room for %u hops: set it to %u or less",
-			table->hops, ENCAPSULATE_MAX_IPV6, ENCAPSULATE_MAX_IPV6);
-	}
+	for (uint32_t t = 0; t < set->count; t++)
+		if (set->tables[t].backend_count)
+			lint_families(&set->tables[t], t, faults);
 }
 
 static void lint_name(const struct table_set *set, uint32_t t, struct faults *faults)

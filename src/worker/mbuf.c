@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "worker/mbuf.h"
 
+#include <string.h>
+
 #include <rte_ether.h>
 
 /* Puts VLAN tags that the driver has taken out back into the frame. False: there is no headroom. */
@@ -27,6 +29,35 @@ struct rte_mbuf *mbuf_make_writable(struct rte_mbuf *mbuf, struct rte_mempool *p
 	if (copy)
 		rte_pktmbuf_free(mbuf);
 	return copy;
+}
+
+/* Moves the last `size` bytes of the first segment to a new segment behind it. */
+static bool split(struct rte_mbuf *mbuf, uint16_t size, struct rte_mempool *pool)
+{
+	struct rte_mbuf *end = rte_pktmbuf_alloc(pool);
+
+	if (!end)
+		return false;
+	mbuf->data_len = (uint16_t)(mbuf->data_len - size);
+	memcpy(rte_pktmbuf_mtod(end, void *), rte_pktmbuf_mtod_offset(mbuf, void *, mbuf->data_len), size);
+	end->data_len = size;
+	end->next = mbuf->next;
+	mbuf->next = end;
+	mbuf->nb_segs++;
+	return true;
+}
+
+bool mbuf_make_room(struct rte_mbuf *mbuf, uint32_t headroom, struct rte_mempool *pool)
+{
+	uint16_t missing = headroom > mbuf->data_off ? (uint16_t)(headroom - mbuf->data_off) : 0;
+	uint16_t tailroom = rte_pktmbuf_tailroom(mbuf);
+	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
+
+	if (missing > tailroom && !split(mbuf, (uint16_t)(missing - tailroom), pool))
+		return false;
+	memmove(frame + missing, frame, mbuf->data_len);
+	mbuf->data_off = (uint16_t)(mbuf->data_off + missing);
+	return true;
 }
 
 /* Keeps the first `size` bytes and frees the segments that have none of them. */

@@ -63,7 +63,11 @@ static inline uint32_t mbuf_frame_offset(struct rte_mempool *pool)
  */
 struct rte_mbuf *mbuf_make_writable(struct rte_mbuf *mbuf, struct rte_mempool *pool);
 
-_Static_assert(BURST_HEADROOM <= RTE_PKTMBUF_HEADROOM, "drivers leave room for the outer headers of any packet");
+/*
+ * Moves the frame of a writable mbuf to the end of its buffer, until there are `headroom` bytes before it. The end of
+ * the frame moves to another segment, from `pool`, if the buffer is full. False: the pool is empty.
+ */
+bool mbuf_make_room(struct rte_mbuf *mbuf, uint32_t headroom, struct rte_mempool *pool);
 
 /* Describes the frame in a lane of the burst. The mbuf is writable or comes from mbuf_make_writable(). */
 static inline void mbuf_to_lane(const struct rte_mbuf *mbuf, struct burst *burst, uint32_t lane)

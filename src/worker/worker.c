@@ -30,28 +30,38 @@ static void worker_drop(struct worker *worker, struct rte_mbuf *mbuf, uint8_t ve
 	rte_pktmbuf_free(mbuf);
 }
 
+/* Makes the mbuf writable, or a copy of it, with room for the outer headers. False: there is no buffer for that. */
+static bool make_ready(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbuf, uint32_t headroom)
+{
+	struct rte_mbuf *writable = *mbuf;
+
+	if (!mbuf_is_writable(writable)) {
+		counters_add(&worker->counters.slow_path, 1);
+		writable = mbuf_make_writable(writable, path->pool);
+		if (!writable)
+			return false;
+		*mbuf = writable;
+	}
+	return headroom <= RTE_PKTMBUF_HEADROOM || mbuf_make_room(writable, headroom, path->pool);
+}
+
 /*
- * load_mbufs() if some mbufs are not writable: replaces these by copies. Packets for which there is no buffer are
- * dropped, and the others move up in mbufs[]. Returns the number of packets left.
+ * load_mbufs() if some mbufs are not writable, or have too little room for the outer headers. Packets for which there
+ * is no buffer are dropped, and the others move up in mbufs[]. Returns the number of packets left.
  */
 static uint16_t load_with_copies(
-	struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
+	struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count, uint32_t headroom)
 {
 	uint16_t lanes = 0;
 
 	for (uint16_t i = 0; i < count; i++) {
 		struct rte_mbuf *mbuf = mbufs[i];
 
-		if (!mbuf_is_writable(mbuf)) {
-			counters_add(&worker->counters.slow_path, 1);
-			mbuf = mbuf_make_writable(mbufs[i], path->pool);
-			if (!mbuf) {
-				if (worker->tap)
-					tap_single(worker->tap, mbufs[i], VERDICT_DROP_NO_BUFFER, mbufs[i]->port,
-						CAPTURE_NO_PORT);
-				worker_drop(worker, mbufs[i], VERDICT_DROP_NO_BUFFER);
-				continue;
-			}
+		if (!make_ready(worker, path, &mbuf, headroom)) {
+			if (worker->tap)
+				tap_single(worker->tap, mbuf, VERDICT_DROP_NO_BUFFER, mbuf->port, CAPTURE_NO_PORT);
+			worker_drop(worker, mbuf, VERDICT_DROP_NO_BUFFER);
+			continue;
 		}
 		mbuf_to_lane(mbuf, &worker->burst, lanes);
 		mbufs[lanes++] = mbuf;
@@ -59,16 +69,21 @@ static uint16_t load_with_copies(
 	return lanes;
 }
 
-/* Loads the mbufs into the burst, one lane per packet. True: all were writable, so mbufs[] is unchanged. */
-INLINE bool load_mbufs(struct worker *worker, const struct flow_path *path, struct rte_mbuf **mbufs, uint16_t count)
+/*
+ * Loads the mbufs into the burst, one lane per packet. True: all were writable and had room for the outer headers, so
+ * mbufs[] is unchanged. Drivers leave RTE_PKTMBUF_HEADROOM, which is too little for more than five IPv6 hops.
+ */
+INLINE bool load_mbufs(struct worker *worker, const struct flow_path *path, const struct live_table *live,
+	struct rte_mbuf **mbufs, uint16_t count)
 {
-	uint64_t obstacles = 0;
+	uint32_t headroom = routes_headroom(live->routes, worker->pipeline.steering->alt_hash_fields);
+	uint64_t obstacles = headroom > RTE_PKTMBUF_HEADROOM;
 
 	for (uint16_t i = 0; i < count; i++) {
 		obstacles |= mbuf_obstacles(mbufs[i]);
 		mbuf_to_lane(mbufs[i], &worker->burst, i);
 	}
-	worker->burst.count = likely(!obstacles) ? count : load_with_copies(worker, path, mbufs, count);
+	worker->burst.count = likely(!obstacles) ? count : load_with_copies(worker, path, mbufs, count, headroom);
 	return !obstacles;
 }
 
@@ -197,7 +212,7 @@ INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow
 	struct sample_weights weights = {0};
 	struct bind_sample sample = {0};
 	uint16_t sent;
-	bool writable = load_mbufs(worker, path, mbufs, count);
+	bool writable = load_mbufs(worker, path, live, mbufs, count);
 
 	prepare(worker, path, live);
 	if (tap)

@@ -98,13 +98,6 @@ def test_proxies_with_ipv6_addresses_are_those_of_the_model(tmp_path):
     check_steps(found, Expected(Script(script), model_versions(script, 3, "1.02", True, one)))
 
 
-def test_hops_of_proxies_with_ipv6_addresses_are_limited(tmp_path):
-    write_tables(tmp_path / "table.json", as_ipv6(table(backends=8)))
-    error = "a packet to proxies with IPv6 addresses has room for 5 hops\n"
-    assert simulate(tmp_path, "wait 1s\n", "--hops", 6, code=FAILED).stderr == f"glb-director-cli: simulate: --hops: {error}"
-    assert simulate(tmp_path, "hops 5\nhops 6\n", code=FAILED).stderr == f"glb-director-cli: {tmp_path}/script.sim:2: hops 6: {error}"
-
-
 def test_balance_history_and_quantiles_are_those_of_the_model(folder):
     script = "lengths quantiles 0 1s 50 8s 90 1m 100 2h\ndrain 1\nwait 1m\nundrain 1\nwait 1m\nadd 6\nwait 10m\ndrain 6\nwait drained 6\n"
     found = simulate_json(folder, script, "--hops", 3, "--balance", "1.02")

@@ -67,8 +67,6 @@ INEXPRESSIBLE = {
         "not an address that a proxy can have", lambda doc: doc["tables"][0].update(previous=[], backends=[backend("fe80::1")])),
     "the proxies of a table, or of its `previous`, have addresses of both families": (
         "need addresses of one family", lambda doc: doc["tables"][0]["previous"][0]["backends"].append({"ip": "fd00::1"})),
-    "`hops` is more than 5, and the proxies have IPv6 addresses": (
-        "to proxies with IPv6 addresses has room for 5 hops", lambda doc: doc["tables"][0].update(hops=6, previous=[], backends=[backend("fd00::1")])),
     "a `name` has more than 255 bytes, but not characters": (
         "is not a name: at most 255 bytes", lambda doc: doc["tables"][0].update(name="ü" * 128)),
     "an `http_uri` has more than 2048 bytes, but not characters": (

@@ -10,7 +10,7 @@ from .table import ROWS
 from .verdict import UNMATCHED, Stop
 
 
-MOST_HOPS = {4: 16, 16: 5}  # of a packet, by the size of an address
+MOST_HOPS = {4: 16, 16: 8}  # of a packet, by the size of an address
 
 
 @dataclass(frozen=True)

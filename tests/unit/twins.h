@@ -16,8 +16,8 @@
 #include "tests/unit/packets.h"
 #include "tests/unit/table_helpers.h"
 
-#define ROOM   304 /* bytes for a frame and BEFORE bytes before it */
-#define BEFORE 128
+#define ROOM   368 /* bytes for a frame and BEFORE bytes before it */
+#define BEFORE 192
 
 static struct next_hops one_next_hop = {.single = true, .mac = 0x070605040302};
 static uint8_t rooms[2][BURST_MAX][ROOM];

@@ -16,8 +16,7 @@ SIGMAS = 4  # a count that is further from its expectation is no accident
 def compare(stage, tables, each, hops):
     """`tables`: what an operator wants, one after the other. By plan, rows have `hops`."""
     crowd = at_once(stage, tables, each)
-    most = stage.fleet.shape.most_hops
-    by_plan(stage, [tables[0], *(table.with_members(hops=min(hops, most)) for table in tables[1:])], each, crowd, patient=hops > most)
+    by_plan(stage, [tables[0], *(table.with_members(hops=hops) for table in tables[1:])], each, crowd)
 
 
 def at_once(stage, tables, each):
@@ -54,9 +53,8 @@ def lost_shares(director, old, new):
     return found["broken_percent"] / 100, found["skew_percent"] / 100
 
 
-def by_plan(stage, tables, each, crowd, patient):
-    """Follows plans. Only the last one is followed to its end: where others wait for the end of connections, the next change begins.
-    `patient`: rows have no room for that, so all plans are followed to their ends, and the clients begin anew before the next."""
+def by_plan(stage, tables, each, crowd):
+    """Follows plans. Only the last one is followed to its end: where others wait for the end of connections, the next change begins."""
     walk = Walk(stage, tables[0], each, crowd)
     plans, steps, in_use = 0, 0, tables[0]
     for wanted in tables[1:]:
@@ -71,11 +69,9 @@ def by_plan(stage, tables, each, crowd, patient):
             steps += 1
             digests = {director.stats()["digest"] for director in stage.fleet.running()}
             stage.expect("the directors use the table of the plan", digests == {step["digest"]}, (digests, step))
-            if not patient and wanted is not tables[-1] and needs_patience(step["waits"]):
+            if wanted is not tables[-1] and needs_patience(step["waits"]):
                 break
             wait(stage, walk, step["waits"])
-        if patient:
-            walk.renew()
     ended = walk.end()
     stage.note("planned", {**ended, "plans": plans, "tables": steps})
     stage.expect("no connection breaks", ended["broken"] == 0, ended)

@@ -8,7 +8,6 @@
 #include "cli/alloc.h"
 #include "cli/past.h"
 #include "common/byteorder.h"
-#include "gue/encapsulate.h"
 
 #define KEEP_S (24 * 3600) /* as edit does without --keep */
 
@@ -251,11 +250,6 @@ bool world_select(struct world *world, const struct script_step *step, bool *sel
 	return true;
 }
 
-bool world_has_room(const struct table *table)
-{
-	return table->backends[0].addr.family == NETADDR_V4 || table->hops <= ENCAPSULATE_MAX_IPV6;
-}
-
 static bool has_rows(const struct world *world)
 {
 	for (uint32_t i = 0; i < world->table.backend_count; i++)
@@ -279,14 +273,10 @@ static bool change(struct world *world, const struct script_step *step, struct f
 		world->table.balance = (uint16_t)step->number;
 	if (step->verb == SCRIPT_HISTORY)
 		world->history = step->on;
-	if (!has_rows(world))
-		script_error(faults, step->line,
-			"%s: no proxy would be left: a table needs at least one that is not inactive", step->text);
-	else if (!world_has_room(&world->table))
-		script_error(faults, step->line, "%s: a packet to proxies with IPv6 addresses has room for %u hops",
-			step->text, ENCAPSULATE_MAX_IPV6);
-	else
+	if (has_rows(world))
 		return true;
+	script_error(faults, step->line, "%s: no proxy would be left: a table needs at least one that is not inactive",
+		step->text);
 	return false;
 }
 

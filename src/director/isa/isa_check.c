@@ -14,8 +14,8 @@ enum {
 	BACKENDS = 64,
 	PORTS = 16, /* of the VIP */
 	FIRST_PORT = 80,
-	ROOM = 256, /* bytes for a packet and its outer headers */
-	START = 168, /* of the frame in its room, so that the outer headers start at a cache line */
+	ROOM = 320, /* bytes for a packet and its outer headers */
+	START = 232, /* of the frame in its room, so that the outer headers start at a cache line */
 	FRAME = NET_ETHERNET_SIZE + 46, /* bytes of a packet of IPv4 */
 	FRAME6 = NET_ETHERNET_SIZE + 40 + 20,
 };

@@ -15,6 +15,7 @@
 #include "packet/burst.h"
 #include "packet/lanes/lanes.h"
 #include "packet/lanes/lanes_vector.h"
+#include "packet/routes.h"
 
 enum {
 	/* Bytes of the shortest eligible frames: UDP without data. The fast path loads no byte after these. */
@@ -83,7 +84,7 @@ static const uint8_t all_lanes[BURST_MAX] = {
 };
 
 /* Returns the lanes that the fast path cannot load or write: not contiguous, too short, or without headroom. */
-INLINE uint64_t find_ineligible(const struct burst *burst)
+INLINE uint64_t find_ineligible(const struct burst *burst, uint32_t headroom)
 {
 	uint32_t differing = 0,
 		 below = 0; /* the sign bit of `below` is set if a number is too small; they are far from 2^31 */
@@ -91,13 +92,13 @@ INLINE uint64_t find_ineligible(const struct burst *burst)
 
 	for (uint32_t lane = 0; lane < burst->count; lane++) {
 		differing |= burst->readable[lane] ^ burst->size[lane];
-		below |= (burst->readable[lane] - V4_SMALLEST) | (burst->headroom[lane] - BURST_HEADROOM);
+		below |= (burst->readable[lane] - V4_SMALLEST) | (burst->headroom[lane] - headroom);
 	}
 	if (__builtin_expect(!(differing | below >> 31), 1))
 		return 0;
 	for (uint32_t lane = 0; lane < burst->count; lane++)
 		ineligible |= (uint64_t)(burst->readable[lane] != burst->size[lane] ||
-					 burst->readable[lane] < V4_SMALLEST || burst->headroom[lane] < BURST_HEADROOM)
+					 burst->readable[lane] < V4_SMALLEST || burst->headroom[lane] < headroom)
 			      << lane;
 	return ineligible;
 }
@@ -224,7 +225,8 @@ INLINE ethernet_header load_ethernet(const uint8_t *frame)
 INLINE uint64_t sort_families(const struct lanes_job *job, struct burst *burst, struct lanes *v4, struct lanes *v6)
 {
 	bool check_macs = job->steering->admission.accept != ADMISSION_EVERY_FRAME;
-	uint64_t ineligible = find_ineligible(burst), finished = 0, odd = 0;
+	uint32_t headroom = routes_headroom(job->routes, job->steering->alt_hash_fields);
+	uint64_t ineligible = find_ineligible(burst, headroom), finished = 0, odd = 0;
 	ethernet_header differing = {0, UINT64_MAX}, first = {0};
 	uint16_t type;
 
@@ -377,7 +379,7 @@ INLINE void load_parsed(const struct lanes_job *job, const struct burst *burst, 
 	struct block blocks[BURST_MAX / BLOCK])
 {
 	static const struct flow none;
-	uint32_t at = 0;
+	uint32_t headroom = routes_headroom(job->routes, job->steering->alt_hash_fields), at = 0;
 
 	lanes->index = lanes->list;
 	lanes->odd = 0;
@@ -392,7 +394,7 @@ INLINE void load_parsed(const struct lanes_job *job, const struct burst *burst, 
 		block->total[at % BLOCK] = flow->ip_size;
 		block->table[at % BLOCK] = burst->table[lane];
 		block->refused[at % BLOCK] = 0;
-		block->eligible[at % BLOCK] = (burst->headroom[lane] >= BURST_HEADROOM) & has_alternative_row(job, flow);
+		block->eligible[at % BLOCK] = (burst->headroom[lane] >= headroom) & has_alternative_row(job, flow);
 		at++;
 	}
 	lanes->count = at;

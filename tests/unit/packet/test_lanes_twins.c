@@ -61,7 +61,7 @@ static void bind_all(struct table_set *set, uint32_t table)
 	handmade_bind(set, table, "fdb4:0:0:1::/64", TABLE_UDP, (uint16_t)table, 60000);
 }
 
-/* most: backends of the first table. two_hops: every row has two hops, else 1 to 8, or 1 to 5 with IPv6. ipv6: one of so
+/* most: backends of the first table. two_hops: every row has two hops, else 1 to 8. ipv6: one of so
  * many tables has IPv6 backends; 0: none. */
 static struct routes *make_world(uint32_t tables, uint32_t most, bool two_hops, uint32_t ipv6)
 {
@@ -306,7 +306,7 @@ static void fill_burst(uint32_t count)
 
 		for (unsigned b = 0; b < 2; b++) {
 			bursts[b].frame[lane] = rooms[b][lane] + BEFORE;
-			bursts[b].headroom[lane] = defect == 1 ? BURST_HEADROOM - 1 : BEFORE;
+			bursts[b].headroom[lane] = defect == 1 ? ROUTES_LEAST_HEADROOM - 1 : BEFORE;
 			bursts[b].readable[lane] = defect == 2 ? size / 2 : size;
 			bursts[b].size[lane] = size;
 		}

@@ -282,12 +282,12 @@ static void test_frame_without_headroom_is_dropped_unchanged(void **state)
 	uint8_t *frame = guarded_copy(packet.bytes, packet.size);
 
 	(void)state;
-	put(0, frame, BURST_HEADROOM - 1, packet.size, packet.size);
+	put(0, frame, ROUTES_LEAST_HEADROOM - 1, packet.size, packet.size);
 	pipeline_run(&pipeline, &burst);
 	assert_int_equal(burst.verdict[0], VERDICT_DROP_NO_BUFFER);
 	assert_null(burst.out[0]);
 	assert_memory_equal(frame, packet.bytes, packet.size);
-	put(0, frame, BURST_HEADROOM, packet.size, packet.size);
+	put(0, frame, ROUTES_LEAST_HEADROOM, packet.size, packet.size);
 	pipeline_run(&pipeline, &burst);
 	assert_int_equal(burst.verdict[0], VERDICT_FORWARDED);
 }

@@ -19,7 +19,7 @@ enum {
 	V6_NET, /* of table 1: all TCP ports of the network of VIP6 */
 	BINDS,
 	MOST = BURST_MAX,
-	HEADROOM = 160,
+	HEADROOM = 192,
 };
 
 static struct live_table live;

@@ -137,9 +137,47 @@ static void test_several_segments_are_copied_into_one_that_holds_them(void **sta
 	assert_non_null(mbuf);
 	assert_true(mbuf_is_writable(mbuf));
 	assert_int_equal(mbuf->data_len, 151);
-	assert_true(mbuf->data_off >= BURST_HEADROOM);
+	assert_int_equal(mbuf->data_off, RTE_PKTMBUF_HEADROOM);
 	assert_bytes(mbuf, 0, 151, 0);
 	assert_int_equal(rte_mempool_in_use_count(pool), 1); /* the original went back */
+	rte_pktmbuf_free(mbuf);
+	assert_nothing_leaked();
+}
+
+/* Packets to IPv6 proxies of rows with more than five hops need more room than drivers leave. */
+static void test_room_is_made_before_a_frame(void **state)
+{
+	static const uint16_t shapes[][3] = {{60}, {256 - 72}, {256 - 71}, {256}, {256, 200, 1}};
+	static const unsigned segments[] = {1, 1, 2, 2, 4};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(segments) / sizeof(*segments); i++) {
+		struct rte_mbuf *mbuf = frame_of(shapes[i], shapes[i][1] ? 3 : 1);
+		uint32_t size = mbuf->pkt_len;
+
+		assert_true(mbuf_make_room(mbuf, 200, pool));
+		assert_int_equal(mbuf->data_off, 200);
+		assert_int_equal(mbuf->nb_segs, segments[i]);
+		assert_int_equal(mbuf->pkt_len, size);
+		rte_mbuf_sanity_check(mbuf, 1);
+		assert_bytes(mbuf, 0, size, 0);
+		assert_true(mbuf_make_room(mbuf, 200, pool)); /* there is enough now */
+		assert_int_equal(mbuf->nb_segs, segments[i]);
+		rte_pktmbuf_free(mbuf);
+		assert_nothing_leaked();
+	}
+}
+
+static void test_room_without_a_buffer_changes_nothing(void **state)
+{
+	struct rte_mbuf *all[POOL_SIZE], *mbuf = frame_of((uint16_t[]){256}, 1);
+
+	(void)state;
+	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, all, POOL_SIZE - 1), 0);
+	assert_false(mbuf_make_room(mbuf, 200, pool));
+	assert_int_equal(mbuf->data_off, RTE_PKTMBUF_HEADROOM);
+	assert_bytes(mbuf, 0, 256, 0);
+	rte_pktmbuf_free_bulk(all, POOL_SIZE - 1);
 	rte_pktmbuf_free(mbuf);
 	assert_nothing_leaked();
 }
@@ -153,7 +191,7 @@ static void test_a_copy_fills_its_first_segment(void **state)
 	assert_non_null(mbuf);
 	assert_int_equal(mbuf->data_len, DATA_ROOM - RTE_PKTMBUF_HEADROOM);
 	assert_int_equal(mbuf->pkt_len, 614);
-	assert_true(mbuf->data_off >= BURST_HEADROOM);
+	assert_int_equal(mbuf->data_off, RTE_PKTMBUF_HEADROOM);
 	assert_bytes(mbuf, 0, 614, 0);
 	rte_pktmbuf_free(mbuf);
 	assert_nothing_leaked();
@@ -306,6 +344,8 @@ int main(void)
 		cmocka_unit_test(test_tags_that_the_driver_took_out_are_in_the_frame_again),
 		cmocka_unit_test(test_commit_takes_the_new_start_and_size),
 		cmocka_unit_test(test_several_segments_are_copied_into_one_that_holds_them),
+		cmocka_unit_test(test_room_is_made_before_a_frame),
+		cmocka_unit_test(test_room_without_a_buffer_changes_nothing),
 		cmocka_unit_test(test_a_copy_fills_its_first_segment),
 		cmocka_unit_test(test_a_shared_frame_is_not_written_to),
 		cmocka_unit_test(test_a_clone_is_not_written_to),

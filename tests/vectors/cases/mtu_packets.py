@@ -114,14 +114,14 @@ def _answers(packets):
 
 def outer_ipv6(packets):
     """`most` is the longest inner packet: MTU - 56 - 16 x (hops - 1)."""
-    for table, most in (("one", 1444), ("hops2", 1428), ("hops3", 1412), ("hops4", 1396), ("hops5", 1380)):
+    for table, most in (("one", 1444), ("hops2", 1428), ("hops3", 1412), ("hops4", 1396), ("hops5", 1380), ("hops8", 1332)):
         for family in (4, 6):
             for length, fits in ((most, True), (most + 1, False)):
                 frame, name = f.ethernet(of_length(family, length)), f"outer ipv6/mtu/1500 {table} ipv{family} {length}"
                 packets.add(name, frame, "forwarded" if fits else TOO_BIG, table=f"{table} ipv6")
                 packets.add(f"{name}, answer", frame, "forwarded" if fits else ANSWERED, "answer", f"{table} ipv6")
-    for number in range(4):  # the packet has the hops of two rows, but at most five
-        for hops, table in ((4, "hops2"), (5, "hops4")):
+    for number in range(4):  # the packet has the hops of two rows, but at most eight
+        for hops, table in ((4, "hops2"), (8, "hops4"), (8, "hops8")):
             packet = of_length(4, 1500 - 56 - 16 * (hops - 1), f.TCP, src=client(4, number))
             packets.add(f"outer ipv6/mtu/1500 two rows, {table}, client {number}", f.ethernet(packet), config="alt ports", table=f"{table} ipv6")
 

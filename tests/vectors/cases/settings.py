@@ -140,12 +140,7 @@ def _with_ipv6(document):
                        for one in document["tables"]]}
 
 
-MOST_IPV6_HOPS = 5  # of a packet
-TABLES.update({
-    f"{name} ipv6": _with_ipv6(document)
-    for name, document in list(TABLES.items())
-    if document["tables"] and all(one["hops"] <= MOST_IPV6_HOPS for one in document["tables"])
-})
+TABLES.update({f"{name} ipv6": _with_ipv6(document) for name, document in list(TABLES.items()) if document["tables"]})
 
 
 def _config(**keys):
