@@ -177,7 +177,7 @@ def test_reload_error_says_how_many_faults_the_table_has(tmp_path):
             column = table.read_text().index('"nowhere"') + 1
             answer = director.telemetry.ask("/glb/reload")
             assert answer["error"] + answer.get("error_2", "") == (
-                f"{table}:1:{column}: tables[0].backends[0].ip: 'nowhere' is not an IPv4 address{more}")
+                f"{table}:1:{column}: tables[0].backends[0].ip: 'nowhere' is not an IPv4 or IPv6 address{more}")
 
 
 def test_long_tables_are_reported_in_pages(tmp_path):
