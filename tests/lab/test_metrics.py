@@ -145,7 +145,7 @@ def test_doctor_finds_that_the_fleet_fits_together(monitored):
     found = monitored.fleet(*HOSTS)
     assert [each for each in found if each[0] != "ok"] == []
     expected = [("reachable", host) for host in HOSTS] + [("health", host) for host in HOSTS[:2]] + [("digests", "")]
-    expected += [("versions", "")] * 2 + [(check, host) for check in ("attached", "senders") for host in HOSTS[2:]]
+    expected += [("versions", "")] * 2 + [(check, host) for check in ("attached", "senders") for host in HOSTS[2:]] + [("underlay", "")]
     assert [(check, name) for _, check, name, _ in found] == expected
 
 
