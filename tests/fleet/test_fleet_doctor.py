@@ -69,7 +69,7 @@ def test_a_healthy_fleet(records):
     records.plan(state="done")
     assert [(level, check, name) for level, check, name, _ in records.report()] == [
         ("ok", "etcd", "PREFIX"), ("ok", "table", "PREFIX/table"), ("ok", "records", ""), ("ok", "uses", ""), ("ok", "rollout", ""),
-        *(("ok", "health", name) for name in NAMES), ("ok", "versions", "")]
+        *(("ok", "health", name) for name in NAMES), ("ok", "versions", ""), ("ok", "underlay", "")]
     text = run("doctor", "--fleet", "--config", records.conf).stdout
     assert "etcd: " in text and text.endswith("\nfleet: 0 failures, 0 warnings\n")
 
