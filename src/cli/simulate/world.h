@@ -19,7 +19,6 @@ struct world {
 
 /* Copies what it needs of `first`. The caller frees it. */
 void world_create(struct world *world, const struct table *first, bool history);
-
 void world_free(struct world *world);
 
 /* Sets the address of the proxy with this number. Returns false if a proxy of the first table has this address. */
