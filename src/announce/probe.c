@@ -32,7 +32,7 @@ static int open_socket(const struct announce_probe *conf, struct netaddr *source
 	if ((!conf->source.family || bind(fd, &from.sa, sockaddr_fill(&from, &conf->source, 0)) == 0) &&
 		connect(fd, &to.sa, sockaddr_fill(&to, &conf->address, 0)) == 0 && getsockname(fd, &from.sa, &size) == 0) {
 		*source = sockaddr_netaddr(&from);
-		if (netaddr_compare(source, &(struct netaddr){.family = source->family}) != 0)
+		if (!netaddr_is_unspecified(source))
 			return fd;
 		errno = EADDRNOTAVAIL;
 	}

@@ -58,6 +58,13 @@ bool netaddr_is_unicast(const struct netaddr *addr)
 	return bytes[0] != 0xff && (memcmp(bytes, zeros, 15) != 0 || bytes[15] > 1);
 }
 
+bool netaddr_is_unspecified(const struct netaddr *addr)
+{
+	static const uint8_t zeros[16];
+
+	return memcmp(addr->bytes, zeros, sizeof(zeros)) == 0;
+}
+
 bool netaddr_is_link_local(const struct netaddr *addr)
 {
 	return addr->family == NETADDR_V6 && addr->bytes[0] == 0xfe && (addr->bytes[1] & 0xc0) == 0x80;

@@ -40,6 +40,9 @@ const char *netaddr_format(const struct netaddr *addr, char buf[NETADDR_TEXT_MAX
 /* False: no other host can reach the address ("this network", loopback, multicast, reserved, broadcast; RFC 6890). */
 bool netaddr_is_unicast(const struct netaddr *addr);
 
+/* True: 0.0.0.0 or ::, which getsockname() returns if a host has no address of the family. */
+bool netaddr_is_unspecified(const struct netaddr *addr);
+
 /* False for IPv4 addresses. A mapped address is an IPv4 address in IPv6 text, such as ::ffff:192.0.2.1. */
 bool netaddr_is_link_local(const struct netaddr *addr);
 bool netaddr_is_mapped(const struct netaddr *addr);

@@ -33,6 +33,14 @@ static inline void encapsulate_set_mac(uint8_t to[6], uint64_t mac)
 		memcpy(to, &mac, 6);
 }
 
+/* Returns hop_count, or the most hops that a packet has room for. ipv6: the outer header is IPv6. */
+static inline unsigned encapsulate_hops(bool ipv6, unsigned hop_count)
+{
+	unsigned most = ipv6 ? ENCAPSULATE_MAX_IPV6 : ENCAPSULATE_MAX_HOPS;
+
+	return hop_count < most ? hop_count : most;
+}
+
 /* Bytes from the outer IP header to the inner one, for hop_count hops, at least 1. ipv6: the outer header is IPv6. */
 static inline uint32_t encapsulate_outer_size(bool ipv6, unsigned hop_count)
 {

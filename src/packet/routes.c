@@ -157,9 +157,8 @@ static bool fill_addresses(struct routes *routes, uint32_t t)
 static void raise_headroom(struct routes *routes, unsigned row_hops)
 {
 	for (unsigned rows = 1; rows <= 2; rows++) {
-		unsigned hops = row_hops * rows;
-		uint32_t needed = BURST_HEADROOM_FOR(
-			encapsulate_size(true, hops < ENCAPSULATE_MAX_IPV6 ? hops : ENCAPSULATE_MAX_IPV6));
+		uint32_t size = encapsulate_size(true, encapsulate_hops(true, row_hops * rows));
+		uint32_t needed = BURST_HEADROOM_FOR(size);
 
 		if (routes->headroom[rows - 1] < needed)
 			routes->headroom[rows - 1] = needed;

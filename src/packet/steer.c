@@ -119,7 +119,7 @@ uint64_t steer_hash(const struct flow *flow, const struct routes *routes, uint16
 static uint8_t append_row(const struct routes_table *table, uint16_t row, uint32_t *hops, uint8_t count)
 {
 	const uint16_t *backends = table->rows + (size_t)row * table->row_hops;
-	uint8_t most = table->ipv6 ? ENCAPSULATE_MAX_IPV6 : ENCAPSULATE_MAX_HOPS;
+	uint8_t most = (uint8_t)encapsulate_hops(table->ipv6, ENCAPSULATE_MAX_HOPS);
 
 	for (uint8_t i = 0; i < table->row_hops && count < most; i++) {
 		uint32_t hop = table->addresses[backends[i]];

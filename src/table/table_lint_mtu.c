@@ -21,8 +21,7 @@ static unsigned most_hops(const struct table *table, bool alt_hash)
 {
 	unsigned hops = (table->rows ? table->row_hops : table->hops) * (alt_hash ? 2u : 1u), usable = 0;
 
-	if (has_outer_ipv6(table) && hops > ENCAPSULATE_MAX_IPV6)
-		hops = ENCAPSULATE_MAX_IPV6;
+	hops = encapsulate_hops(has_outer_ipv6(table), hops);
 	for (uint32_t i = 0; i < table->backend_count; i++)
 		usable += table->backends[i].state != TABLE_INACTIVE;
 	return usable && usable < hops ? usable : hops;

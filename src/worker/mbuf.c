@@ -53,6 +53,8 @@ bool mbuf_make_room(struct rte_mbuf *mbuf, uint32_t headroom, struct rte_mempool
 	uint16_t tailroom = rte_pktmbuf_tailroom(mbuf);
 	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
 
+	if (!missing)
+		return true;
 	if (missing > tailroom && !split(mbuf, (uint16_t)(missing - tailroom), pool))
 		return false;
 	memmove(frame + missing, frame, mbuf->data_len);

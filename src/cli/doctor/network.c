@@ -68,10 +68,9 @@ static unsigned needed_mtu(const struct doctor *doctor, uint32_t index)
 {
 	const struct table *table = &doctor->table.tables[index];
 	unsigned hops = table->hops * (doctor->conf.steering.alt_hash_fields ? 2 : 1);
+	bool ipv6 = table->backend_count && table->backends[0].addr.family == NETADDR_V6;
 
-	if (table->backend_count && table->backends[0].addr.family == NETADDR_V6)
-		return CLIENT_MTU + GUE_OUTER_SIZE_IPV6((hops < ENCAPSULATE_MAX_IPV6 ? hops : ENCAPSULATE_MAX_IPV6) - 1);
-	return CLIENT_MTU + GUE_OUTER_SIZE(hops - 1);
+	return CLIENT_MTU + encapsulate_outer_size(ipv6, encapsulate_hops(ipv6, hops));
 }
 
 /* Adds one finding for all tables that need this MTU, if this is the first of them. */

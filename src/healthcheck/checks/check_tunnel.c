@@ -212,7 +212,7 @@ static int source_for(struct family_sockets *sockets, const struct netaddr *addr
 	if (getsockname(sockets->route, &own.sa, &size) < 0)
 		return -errno;
 	*source = sockaddr_netaddr(&own);
-	return netaddr_compare(source, &(struct netaddr){.family = source->family}) ? 0 : -EADDRNOTAVAIL;
+	return netaddr_is_unspecified(source) ? -EADDRNOTAVAIL : 0;
 }
 
 /* Writes the payload of the UDP datagram. Returns its size in bytes. */

@@ -43,7 +43,7 @@ struct probe {
 	uint64_t latency_us;
 	/* Unix time when the first certificate of the proxy's chain expires; 0: none arrived. */
 	int64_t tls_expires_s;
-	/* What a timeout of this run may mean, after ": "; "" unless start() of the method sets it. */
+	/* Follows the reason of a timeout, and begins with ": ". Usually "". start() of the method may set it. */
 	const char *timeout_hint;
 	/* The rest belongs to probe.c. */
 	bool running;

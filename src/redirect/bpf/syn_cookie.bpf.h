@@ -226,7 +226,7 @@ static __always_inline bool replace_frame(
 /* See reply_to_ipv4_syn(). */
 static __always_inline int reply_to_syn(struct xdp_md *context, struct cursor *cursor, __u32 tags, bool ipv6)
 {
-	/* Bytes of the outer IPv4, UDP and GUE headers. */
+	/* Bytes of the outer IP, UDP and GUE headers. */
 	__u32 overhead = cursor->at - sizeof(struct ethhdr) - sizeof(struct vlan_tag) * tags;
 	__u32 largest_mss =
 		settings.mtu - overhead - sizeof(struct tcphdr) - (ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gue/gue_wire.h"
+#include "gue/encapsulate.h"
 #include "redirect/check/check.h"
 #include "redirect/host/system.h"
 #include "redirect/host/underlay.h"
@@ -252,11 +252,9 @@ void check_arp(void *subject)
 
 static uint32_t overhead_of(const struct check *check, uint8_t family)
 {
-	uint32_t later = check->hops - 1;
+	bool ipv6 = family == NETADDR_V6;
 
-	if (family == NETADDR_V4)
-		return GUE_OUTER_SIZE(later);
-	return GUE_OUTER_SIZE_IPV6(later < GUE_MAX_LATER_IPV6 ? later : GUE_MAX_LATER_IPV6);
+	return encapsulate_outer_size(ipv6, encapsulate_hops(ipv6, check->hops));
 }
 
 /* Returns the bytes of the outer headers, of the longer ones if this host gets both kinds. */
