@@ -12,6 +12,7 @@
 
 #include "common/netaddr.h"
 #include "common/siphash.h"
+#include "quic/quic.h"
 
 #define TABLE_ROWS           65536
 #define TABLE_MAX_TABLES     1024
@@ -46,12 +47,14 @@ struct table_backend {
 	bool healthy;
 	bool healthy_omitted; /* JSON does not have the member, so `healthy` has its default */
 	uint16_t weight; /* 1..TABLE_MAX_WEIGHT; 0: not known, because version 2 does not have it */
+	struct quic_server_id server_ids[QUIC_MAX_SERVER_IDS]; /* shortest first; length 0: none, and none follows */
 };
 
 struct table_bind {
 	struct netprefix prefix;
 	uint16_t port_start, port_end; /* inclusive, host order */
 	uint8_t protocol; /* enum table_protocol */
+	bool quic; /* connection IDs choose the proxy, where they can; only UDP */
 };
 
 /* A backend that could be the first hop of a row in a previous state of the table. */
@@ -59,6 +62,7 @@ struct table_past_backend {
 	struct netaddr addr;
 	uint16_t weight; /* 1..TABLE_MAX_WEIGHT */
 	bool healthy;
+	struct quic_server_id server_ids[QUIC_MAX_SERVER_IDS]; /* as in struct table_backend */
 };
 
 /* A previous state of a table: everything that decided who is the first hop. */
@@ -83,6 +87,8 @@ struct table {
 	struct table_past *past; /* newest first */
 	uint32_t bind_count;
 	struct table_bind *binds;
+	uint8_t quic_count; /* 0: the table has no QUIC configuration */
+	struct quic_config quic[QUIC_MAX_CONFIGS]; /* in the order of the file; secret */
 	/*
 	 * rows[row * row_hops + i] is the backend index of hop i; TABLE_ROWS * row_hops entries. In a set read from
 	 * version 2, a row with only one hop may repeat it. NULL before the rows are built.
