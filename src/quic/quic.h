@@ -95,13 +95,14 @@ struct quic_dcid {
 };
 
 /*
- * Finds the destination CID of a UDP payload. Returns false when the datagram ends before the CID. Only the header type
- * and the CID lengths are read, so that every version of QUIC works, also with the fixed bit cleared (RFC 9287).
+ * Finds the destination CID of a UDP payload. Returns false when the datagram ends before the CID does, or the CID has
+ * no bytes. Reads only the type of the header and the lengths of the CIDs, so that every version of QUIC works, also
+ * with the fixed bit cleared (RFC 9287).
  */
 bool quic_find_dcid(const uint8_t *payload, uint32_t size, struct quic_dcid *dcid);
 
 /*
  * Finds the source CID in the long header of a packet that a server sent and an ICMP error quotes. Returns false when
- * the header is short, or the quote ends before the CID.
+ * the header is short, the quote ends before the CID does, or the CID has no bytes.
  */
 bool quic_find_quoted_scid(const uint8_t *payload, uint32_t size, struct quic_dcid *scid);

@@ -9,29 +9,7 @@
 #include "common/byteorder.h"
 #include "common/faults.h"
 #include "table/table.h"
-
-static uint64_t random_state = 1;
-
-/* splitmix64 */
-static inline uint64_t random_u64(void)
-{
-	uint64_t z = random_state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
-
-static inline uint32_t random_below(uint32_t end)
-{
-	return (uint32_t)(random_u64() % end);
-}
-
-static inline void random_fill(void *bytes, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		((uint8_t *)bytes)[i] = (uint8_t)random_u64();
-}
+#include "tests/unit/random.h"
 
 /* Returns a different address for each `number`. Family NETADDR_NONE: IPv4 or IPv6. */
 static inline struct netaddr random_addr(enum netaddr_family family, uint32_t number)

@@ -26,6 +26,7 @@ from cases import (  # noqa: E402
     mtu_packets,
     next_hop_cases,
     parse_packets,
+    quic_cases,
     row_cases,
     steer_packets,
     truncated_packets,
@@ -35,6 +36,7 @@ from cases.settings import CONFIGS, TABLES  # noqa: E402
 from model import Director, decode_gue, load_tables, siphash24  # noqa: E402
 from model.damper import Damper  # noqa: E402
 from model.next_hops import macs  # noqa: E402
+from model.quic import QuicConfig, find_dcid, find_quoted_scid  # noqa: E402
 
 PORT_MAC = "02:00:00:00:00:01"
 SUBJECTS = (
@@ -154,6 +156,24 @@ def damper_vectors():
                "first": first, "results": after}
 
 
+def quic_cid_vectors():
+    for name, config_id, key, server_id, nonce, low_bits, expect in quic_cases.cids():
+        sizes = {"id": config_id, "server_id_length": len(server_id) // 2, "nonce_length": len(nonce) // 2, "key": key}
+        cid = QuicConfig.of(sizes).encode(bytes.fromhex(server_id), bytes.fromhex(nonce), low_bits)
+        agree(name, "decoded CID", QuicConfig.of(sizes).decode(cid), (bytes.fromhex(server_id), bytes.fromhex(nonce)))
+        if expect:
+            agree(name, "CID", cid.hex(), expect)
+        yield {"name": name, **sizes, "server_id": server_id, "nonce": nonce, "cid": cid.hex()}
+
+
+def quic_header_vectors():
+    for name, payload, dcid, long_header, scid in quic_cases.headers():
+        found, quoted = find_dcid(bytes.fromhex(payload)), find_quoted_scid(bytes.fromhex(payload))
+        agree(name, "destination CID", found and (found[0].hex(), found[1]), dcid and (dcid, long_header))
+        agree(name, "source CID", quoted and quoted.hex(), scid)
+        yield {"name": name, "payload": payload, "dcid": dcid, "long_header": long_header, "scid": scid}
+
+
 def vectors():
     """{file name: text}"""
     packets = ",\n".join(
@@ -170,6 +190,7 @@ def vectors():
         "packets.json": "{\n" + packets + "\n}\n",
         "gue.json": lines(gue_vectors()) + "\n",
         "next_hops.json": lines(next_hop_vectors()) + "\n",
+        "quic.json": f'{{\n"cids": {lines(quic_cid_vectors())},\n"headers": {lines(quic_header_vectors())}\n}}\n',
         "damper.json": lines(damper_vectors()) + "\n",
     }
 
