@@ -419,7 +419,7 @@ static void open_stage(const struct scenario *scenario, struct routes *routes)
 	stage.tap = -1;
 	line_open(&stage.line, PORT, LINE_QUEUES * frames);
 	for (unsigned i = 0; i < LINE_QUEUES; i++) {
-		frames_open(&stage.frames[i], i, i == 0 || scenario->two_lcores ? frames : 1);
+		frames_open(&stage.frames[i], i, i == 0 || scenario->two_lcores ? frames : 1, scenario->world.ipv6_hops);
 		stage.frames[i].cold = scenario->set == SCENARIO_DRAM;
 	}
 	stage.frames[0].shape = scenario->shape;

@@ -9,23 +9,23 @@
 
 #include "worker/mbuf.h"
 
-#define ELEMENT_SIZE (sizeof(struct rte_mbuf) + MBUF_PRIVATE_SIZE + RTE_MBUF_DEFAULT_BUF_SIZE)
-#define HUGE_PAGE    (2u << 20)
-#define SPARE        3072 /* mbufs for copies, second segments and the mempool caches of lcores */
-#define FIRST_PIECE  14 /* bytes in the first of two segments */
+#define HUGE_PAGE   (2u << 20)
+#define SPARE       3072 /* mbufs for copies, second segments and the mempool caches of lcores */
+#define FIRST_PIECE 14 /* bytes in the first of two segments */
 
 /* Places the frames side by side in transparent huge pages, so that there are as few TLB misses as with hugepages. */
-static bool create_pool(struct frames *frames, unsigned queue, uint32_t count)
+static bool create_pool(struct frames *frames, unsigned queue, uint32_t count, uint16_t private_size)
 {
 	static unsigned serial;
 	struct rte_pktmbuf_pool_private own = {
-		.mbuf_data_room_size = RTE_MBUF_DEFAULT_BUF_SIZE, .mbuf_priv_size = MBUF_PRIVATE_SIZE};
-	size_t size = count * (ELEMENT_SIZE + 256ul) / HUGE_PAGE * HUGE_PAGE + HUGE_PAGE;
+		.mbuf_data_room_size = RTE_MBUF_DEFAULT_BUF_SIZE, .mbuf_priv_size = private_size};
+	uint32_t element = (uint32_t)sizeof(struct rte_mbuf) + private_size + RTE_MBUF_DEFAULT_BUF_SIZE;
+	size_t size = count * (element + 256ul) / HUGE_PAGE * HUGE_PAGE + HUGE_PAGE;
 	char name[RTE_MEMPOOL_NAMESIZE], *memory;
 	struct rte_mempool *pool;
 
 	snprintf(name, sizeof(name), "frames-%u-%u", queue, serial++);
-	pool = rte_mempool_create_empty(name, count, ELEMENT_SIZE, MBUF_POOL_CACHE, sizeof(own), SOCKET_ID_ANY,
+	pool = rte_mempool_create_empty(name, count, element, MBUF_POOL_CACHE, sizeof(own), SOCKET_ID_ANY,
 		RTE_MEMPOOL_F_NO_IOVA_CONTIG); /* allows frames to cross the boundary of a small page */
 	memory = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (!pool || memory == MAP_FAILED)
@@ -66,11 +66,11 @@ static void allocate(struct frames *frames)
 	exit(EXIT_FAILURE);
 }
 
-void frames_open(struct frames *frames, unsigned queue, uint32_t count)
+void frames_open(struct frames *frames, unsigned queue, uint32_t count, bool ipv6_hops)
 {
 	*frames = (struct frames){.count = count};
 	frames->mbufs = calloc(count, sizeof(*frames->mbufs));
-	if (!frames->mbufs || !create_pool(frames, queue, count + SPARE)) {
+	if (!frames->mbufs || !create_pool(frames, queue, count + SPARE, mbuf_private_size(ipv6_hops))) {
 		fprintf(stderr, "out of memory for %u frames: %s\n", count, rte_strerror(rte_errno));
 		exit(EXIT_FAILURE);
 	}

@@ -30,8 +30,8 @@ struct frames {
 	uint64_t numbers; /* number of packets written so far; the flows continue from pass to pass */
 };
 
-/* Allocates `count` frames. Exits if out of memory. */
-void frames_open(struct frames *frames, unsigned queue, uint32_t count);
+/* Allocates `count` frames. Exits if out of memory. ipv6_hops: as in struct world. */
+void frames_open(struct frames *frames, unsigned queue, uint32_t count, bool ipv6_hops);
 void frames_close(struct frames *frames);
 
 /* Call before the first pass. consumed: passes free mbufs, so each pass allocates new ones. */

@@ -36,6 +36,7 @@ const struct scenario scenarios[] = {
 	{.what = "IPv6 hops", .world = WORLD(1, 16, .ipv6_hops = true), .profiled = true},
 	{.what = "IPv6 hops", .world = WORLD(1, 16, .ipv6_hops = true), .set = SCENARIO_L3},
 	{.what = "IPv6 hops", .world = WORLD(1, 16, .family = WORLD_V6, .ipv6_hops = true)},
+	{.what = "IPv6 hops", .world = {.tables = 1, .binds = 16, .backends = 64, .hops = 8, .ipv6_hops = true}},
 	{.what = "hash of four fields", .world = WORLD(1, 16), .hash_fields = 15},
 	{.what = "prefixes", .world = WORLD(1, 16, .cut = 4)},
 	{.what = "9 prefix lengths", .world = WORLD(1, 16, .lengths = 8)},

@@ -104,6 +104,13 @@ NEXT_HOPS = [
     ("ECMP over 4 routers to all proxies", dict(what="ECMP of 4"), {}),
     ("64 tables of 64 proxies on-link", dict(what="64 next hops", tables=64), dict(tables=64)),
 ]
+IPV6_HOPS = [
+    # name, figure with IPv4 hops; the one with IPv6 hops differs only in that
+    ("frames in L2", {}),
+    ("frames in L3", dict(set="l3")),
+    ("IPv6 clients", dict(family="v6")),
+    ("rows of 8 hops", dict(what="8 hops", hops=8)),
+]
 WATCHED_BURSTS = (64, 32, 16)
 FLOODS = [
     ("frames for another host's MAC", dict(what="frames for other hosts")),
@@ -299,6 +306,17 @@ def next_hops(figures):
     return differences(figures, NEXT_HOPS)
 
 
+def ipv6_hops(figures):
+    """IPv4 hops, IPv6 hops and their ratio, of each run that measured them."""
+    rows = []
+    for run in figures.runs:
+        with contextlib.suppress(Missing):
+            for name, different in IPV6_HOPS:
+                pairs = [(run.cycles(path, **different), run.cycles(path, **{**different, "what": "IPv6 hops"})) for path in SIMPLE_FIRST]
+                rows.append([f"{run.vendor()}, {name}", *(f"{brief(v4)}, {brief(v6)} ({ratio(v6, v4)})" for v4, v6 in pairs)])
+    return table(["IPv4 hops, IPv6 hops (ratio)", *(PATH_NAMES[path] for path in SIMPLE_FIRST)], rows) if rows else "Not measured in this run."
+
+
 def watching(figures):
     rows = []
     for burst in WATCHED_BURSTS:
@@ -411,7 +429,7 @@ def links(figures):
 
 BLOCKS = {
     "targets": targets, "scenarios": scenarios, "features": features, "general-path": general_path, "lcores": lcores, "builds": builds,
-    "profile": profile, "one-lcore": one_lcore, "links": links, "table-costs": table_costs, "next-hops": next_hops,
+    "profile": profile, "one-lcore": one_lcore, "links": links, "table-costs": table_costs, "next-hops": next_hops, "ipv6-hops": ipv6_hops,
     "watching": watching, "floods": floods,
     "exceptions": exceptions, "few": few, "cpus": cpus, "machines": machines,
 }

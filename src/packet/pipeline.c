@@ -237,8 +237,6 @@ static uint64_t run_lanes(struct pipeline *pipeline, struct burst *burst, uint64
 	const struct lanes_job job = {pipeline->routes, pipeline->next_hops, pipeline->steering, pipeline->prebuilt,
 		&pipeline->prefetch, pipeline->port_mac, parsed, parse_and_hash, pipeline};
 
-	/* Most packets have two hops. */
-	pipeline->prefetch.before = pipeline->routes->ipv6 ? encapsulate_outer_size(true, 2) : 0;
 	return pipeline->fast(&job, burst);
 }
 

@@ -12,11 +12,14 @@ struct prefetch {
 	void *const *next; /* the packets to prefetch next: addresses of their descriptors (mbufs) */
 	uint32_t left; /* number of packets in `next` */
 	uint32_t frame_offset; /* bytes from a descriptor to its frame, where the driver places it */
-	uint32_t before; /* bytes before the frame where the outer headers start, if in another cache line; else 0 */
+	/* Offsets from the frame of bytes in other cache lines: where the outer headers start, and the last byte that
+	 * is read. third: 0 if it is in one of the other lines */
+	int32_t second, third;
 };
 
-/* Offset of the last byte that the fast path reads of a frame: the end of the ports behind an IPv6 header. */
-#define PREFETCH_FRAME_END 57
+/* Offset of the last byte that the fast path reads of a frame: the end of the ports behind an IPv4 or IPv6 header. */
+#define PREFETCH_FRAME_END_IPV4 37
+#define PREFETCH_FRAME_END      57
 
 /* Prefetches the next `count` packets, or fewer if there are not so many left. */
 static inline __attribute__((always_inline)) void prefetch_packets(struct prefetch *prefetch, uint32_t count)
@@ -33,11 +36,10 @@ static inline __attribute__((always_inline)) void prefetch_packets(struct prefet
 		const uint8_t *packet = packets[i];
 		const uint8_t *frame = packet + prefetch->frame_offset;
 
-		/* Because of MBUF_PRIVATE_SIZE, outer headers with IPv4 start in the first cache line of the frame. */
 		__builtin_prefetch(packet, 1);
 		__builtin_prefetch(frame, 1);
-		if (prefetch->before)
-			__builtin_prefetch(frame - prefetch->before, 1);
-		__builtin_prefetch(frame + PREFETCH_FRAME_END);
+		__builtin_prefetch(frame + prefetch->second, 1);
+		if (prefetch->third)
+			__builtin_prefetch(frame + prefetch->third);
 	}
 }

@@ -29,9 +29,16 @@ _Static_assert(offsetof(struct rte_mbuf, data_len) == offsetof(struct rte_mbuf, 
 		       offsetof(struct rte_mbuf, vlan_tci) == offsetof(struct rte_mbuf, pkt_len) + 6,
 	"pkt_len of 32 bits is followed by data_len of 16 bits and vlan_tci");
 
-/* For rte_pktmbuf_pool_create(). With this private size, the outer headers of an untagged frame share a cache line. */
-#define MBUF_PRIVATE_SIZE 40
-#define MBUF_POOL_CACHE   256 /* mbufs per lcore */
+/*
+ * The private size for rte_pktmbuf_pool_create() with which the outer headers of an untagged frame with two hops start
+ * at a cache line. ipv6: all of them are IPv6.
+ */
+static inline uint16_t mbuf_private_size(bool ipv6)
+{
+	return ipv6 ? 72 : 40;
+}
+
+#define MBUF_POOL_CACHE 256 /* mbufs per lcore */
 
 #define MBUF_SINGLE 0x00010001u /* refcnt and nb_segs as one number; both are 1 */
 

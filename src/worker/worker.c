@@ -386,6 +386,19 @@ static void distribute_current(struct worker *worker, struct flow_path *path, co
 	own->count = 0;
 }
 
+/* Because of mbuf_private_size(), outer headers with IPv4 start in the first cache line of the frame. */
+static struct prefetch prefetch_of(const struct routes *routes, struct rte_mempool *pool)
+{
+	int32_t end = routes->portmap->v6_levels ? PREFETCH_FRAME_END : PREFETCH_FRAME_END_IPV4;
+	struct prefetch prefetch = {.frame_offset = mbuf_frame_offset(pool), .second = end};
+
+	if (routes->ipv6) {
+		prefetch.second = -(int32_t)encapsulate_outer_size(true, 2); /* most packets have two hops */
+		prefetch.third = prefetch.frame_offset % RTE_CACHE_LINE_SIZE + end < RTE_CACHE_LINE_SIZE ? 0 : end;
+	}
+	return prefetch;
+}
+
 /*
  * Receives the next burst and works on the current one, while the headers of the next are prefetched into the caches.
  * The next burst is steered in the next iteration, even if no packet arrives then. Returns the number of packets
@@ -399,8 +412,9 @@ static uint16_t run_ahead(struct worker *worker, struct flow_path *path, const s
 	next->count = closed ? 0 : queue_receive(&path->in, next->mbufs, QUEUE_BURST);
 	if (!path->in.ring)
 		counters_add(&worker->counters.received, next->count);
-	*prefetch = (struct prefetch){
-		.next = (void *const *)next->mbufs, .left = next->count, .frame_offset = mbuf_frame_offset(path->pool)};
+	*prefetch = prefetch_of(live->routes, path->pool);
+	prefetch->next = (void *const *)next->mbufs;
+	prefetch->left = next->count;
 	if (path->kind == FLOW_PATH_DISTRIBUTE)
 		distribute_current(worker, path, live);
 	else

@@ -88,8 +88,8 @@ static int create_pool(struct port *port, const struct conf *conf, uint32_t lcor
 	}
 	count = RTE_MAX(count, mbufs);
 	snprintf(name, sizeof(name), "frames-%u", port->id);
-	port->pool = rte_pktmbuf_pool_create(
-		name, count, MBUF_POOL_CACHE, MBUF_PRIVATE_SIZE, room, rte_eth_dev_socket_id(port->id));
+	port->pool = rte_pktmbuf_pool_create(name, count, MBUF_POOL_CACHE, mbuf_private_size(!conf->outbound_src_ip),
+		room, rte_eth_dev_socket_id(port->id));
 	if (port->pool)
 		return 0;
 	log_error("port %u (%s): no memory for %u frame buffers of %u bytes (%u MB): give EAL more (%s), or lower mbufs, rx_descriptors, tx_descriptors or num_worker_queues: %s",
