@@ -74,6 +74,14 @@ char *text_hex64(uint64_t number, char buf[TEXT_HEX64])
 	return buf;
 }
 
+char *text_hex(const uint8_t *bytes, size_t size, char *buf)
+{
+	*buf = '\0';
+	for (size_t i = 0; i < size; i++)
+		sprintf(buf + 2 * i, "%02x", bytes[i]);
+	return buf;
+}
+
 bool text_thousandths(const char *text, uint32_t min, uint32_t max, uint32_t *value)
 {
 	uint32_t whole, part = 0;

@@ -57,6 +57,9 @@ char *text_end(FILE *stream, char **text);
 /* Writes a digest or a key as 16 hex digits. Returns buf. */
 char *text_hex64(uint64_t number, char buf[TEXT_HEX64]);
 
+/* Writes 2 * `size` hex digits and a NUL. Returns buf. */
+char *text_hex(const uint8_t *bytes, size_t size, char *buf);
+
 /* Parses exactly 2 * `size` hex digits; NULL has none. False: the text is something else, and bytes[] is undefined. */
 bool text_bytes(const char *text, uint8_t *bytes, size_t size);
 

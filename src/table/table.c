@@ -94,7 +94,7 @@ const char *table_bind_text(const struct table_bind *bind, char buf[TABLE_BIND_T
 
 	if (bind->port_end != bind->port_start)
 		snprintf(last, sizeof(last), "-%u", bind->port_end);
-	snprintf(buf, TABLE_BIND_TEXT_MAX, "%s %s port %u%s", table_protocol_name(bind->protocol),
+	snprintf(buf, TABLE_BIND_TEXT_MAX, "%s %s port %u%s", bind->quic ? "quic" : table_protocol_name(bind->protocol),
 		netprefix_format(&bind->prefix, prefix), bind->port_start, last);
 	return buf;
 }
@@ -217,13 +217,56 @@ uint64_t table_binds_digest(const struct table *table)
 		const struct table_bind *bind = &table->binds[i];
 
 		entry.family = bind->prefix.addr.family;
-		entry.length_and_protocol = bind->prefix.length | (uint32_t)bind->protocol << 8;
+		entry.length_and_protocol =
+			bind->prefix.length | (uint32_t)bind->protocol << 8 | (uint32_t)bind->quic << 16;
 		memcpy(entry.address, bind->prefix.addr.bytes, sizeof(entry.address));
 		entry.port_start = bind->port_start;
 		entry.port_end = bind->port_end;
 		sum += siphash(no_key, &entry, sizeof(entry));
 	}
 	return sum;
+}
+
+/* Returns the sum of the digests of all configurations and server IDs, which does not depend on their order. route:
+ * only those that get packets count, and their health. */
+static uint64_t sum_quic(const struct table *table, bool route)
+{
+	struct {
+		uint32_t family, down;
+		uint8_t address[16];
+		struct quic_server_id ids[QUIC_MAX_SERVER_IDS];
+	} entry = {0};
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < table->quic_count; i++) {
+		const struct quic_config *config = &table->quic[i];
+		uint8_t bytes[4 + QUIC_KEY_SIZE] = {
+			config->id, config->server_id_length, config->nonce_length, config->keyed};
+
+		memcpy(bytes + 4, config->key, sizeof(config->key));
+		sum += siphash(no_key, bytes, sizeof(bytes));
+	}
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		const struct table_backend *backend = &table->backends[i];
+
+		if (!backend->server_ids[0].length || (route && backend->state == TABLE_INACTIVE))
+			continue;
+		entry.family = backend->addr.family;
+		entry.down = route && !backend->healthy;
+		memcpy(entry.address, backend->addr.bytes, sizeof(entry.address));
+		memcpy(entry.ids, backend->server_ids, sizeof(entry.ids));
+		sum += siphash(no_key, &entry, sizeof(entry));
+	}
+	return sum;
+}
+
+/* Adds sum_quic() of a table with `quic`. */
+static void digest_quic(struct siphash_state *state, const struct table *table, bool route)
+{
+	uint64_t sum = sum_quic(table, route);
+
+	if (table->quic_count)
+		siphash_update(state, &sum, sizeof(sum));
 }
 
 /*
@@ -259,6 +302,7 @@ static uint64_t digest_set(const struct table_set *set, bool first_only)
 
 		siphash_update(&state, table->hash_key, sizeof(table->hash_key));
 		siphash_update(&state, &binds, sizeof(binds));
+		digest_quic(&state, table, true);
 		if (first_only)
 			digest_rows(&state, table, 1, 1);
 		else
@@ -289,6 +333,7 @@ uint64_t table_set_fingerprint(const struct table_set *set)
 
 		siphash_update(&state, table->hash_key, sizeof(table->hash_key));
 		siphash_update(&state, sums, sizeof(sums));
+		digest_quic(&state, table, false);
 	}
 	return siphash_end(&state, NULL, 0);
 }

@@ -129,7 +129,7 @@ int table_bind_compare(const void *a, const void *b);
 
 #define TABLE_BIND_TEXT_MAX (NETPREFIX_TEXT_MAX + 32)
 
-/* Writes "tcp 10.0.0.0/8 port 80-90". Returns buf. */
+/* Writes "tcp 10.0.0.0/8 port 80-90", or "quic" for the protocol of such a bind. Returns buf. */
 const char *table_bind_text(const struct table_bind *bind, char buf[TABLE_BIND_TEXT_MAX]);
 
 /* Parses "off", which is 0, or the limit of a table's balance, such as 1.02, in thousandths. False: *balance is
@@ -159,6 +159,16 @@ uint32_t table_find_backend(const struct table *table, const uint32_t *order, co
 static inline bool table_backend_is_good(const struct table_backend *backend)
 {
 	return backend->healthy && (backend->state == TABLE_ACTIVE || backend->state == TABLE_FILLING);
+}
+
+/* Returns the server ID of this length, or NULL: there is none. */
+static inline const struct quic_server_id *table_server_id(
+	const struct quic_server_id ids[QUIC_MAX_SERVER_IDS], uint8_t length)
+{
+	for (unsigned i = 0; i < QUIC_MAX_SERVER_IDS; i++)
+		if (ids[i].length == length)
+			return length ? &ids[i] : NULL;
+	return NULL;
 }
 
 static inline uint32_t table_good_backends(const struct table *table)
@@ -193,9 +203,10 @@ static inline bool table_is_matched(const struct table *table)
 const char *table_label(const struct table_set *set, uint32_t index, char buf[16]);
 
 /*
- * Returns a digest of everything that steers packets: hash keys, binds, and the addresses of every row's hops. It does
- * not depend on the file version, on names, or on the order of backends and binds. It depends on the order of the
- * tables, because the first of two overlapping binds wins. Every table must have rows.
+ * Returns a digest of everything that steers packets: hash keys, binds, the addresses of every row's hops, and QUIC
+ * configurations and server IDs. It does not depend on the file version, on names, or on the order of backends and
+ * binds. It depends on the order of the tables, because the first of two overlapping binds wins. Every table must have
+ * rows.
  */
 uint64_t table_set_digest(const struct table_set *set);
 
@@ -209,8 +220,8 @@ uint64_t table_set_first_hops(const struct table_set *set);
 uint64_t table_binds_digest(const struct table *table);
 
 /*
- * Returns a digest of what people write in a table: hash keys, backends and binds. It is the same for JSON and both
- * file versions, and does not depend on the order of backends and binds, or on names, states, health or rows. The
+ * Returns a digest of what people write in a table: hash keys, backends, binds and QUIC. It is the same for JSON and
+ * both file versions, and does not depend on the order of backends and binds, or on names, states, health or rows. The
  * tables need no rows.
  */
 uint64_t table_set_fingerprint(const struct table_set *set);

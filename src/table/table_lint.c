@@ -46,13 +46,14 @@ static void lint_backends(const struct table *table, uint32_t t, struct faults *
 	lint_addresses(table, t, faults);
 }
 
-/* The keys of the examples in config/ and docs/, and of those of GLB. */
+/* The keys of the examples in config/ and docs/, of those of GLB, and of the draft of QUIC-LB. */
 static const uint8_t published_keys[][SIPHASH_KEY_SIZE] = {
 	{0x0f, 0x1e, 0x2d, 0x3c, 0x4b, 0x5a, 0x69, 0x78, 0x87, 0x96, 0xa5, 0xb4, 0xc3, 0xd2, 0xe1, 0xf0},
 	{0xa0, 0xb1, 0xc2, 0xd3, 0xe4, 0xf5, 0x06, 0x17, 0x28, 0x39, 0x4a, 0x5b, 0x6c, 0x7d, 0x8e, 0x9f},
 	{0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe, 0xef, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23, 0x01},
 	{0xf9, 0xe8, 0xd7, 0xc6, 0xb5, 0xa4, 0x93, 0x82, 0x71, 0x60, 0x51, 0x42, 0x33, 0x24, 0x15, 0x06},
 	{0x12, 0x34, 0x56, 0x78, 0x90, 0x12, 0x34, 0x56, 0x12, 0x34, 0x56, 0x78, 0x90, 0x12, 0x34, 0x56},
+	{0x8f, 0x95, 0xf0, 0x92, 0x45, 0x76, 0x5f, 0x80, 0x25, 0x69, 0x34, 0xe5, 0x0c, 0x66, 0x20, 0x7f},
 	{0x34, 0x56, 0x78, 0x90, 0x12, 0x34, 0x56, 0x78, 0x34, 0x56, 0x78, 0x90, 0x12, 0x34, 0x56, 0x78},
 };
 
@@ -64,18 +65,26 @@ static bool is_published(const uint8_t key[SIPHASH_KEY_SIZE])
 	return false;
 }
 
+/* Returns key `index` of the table, and sets its name; NULL: there are fewer keys. */
+static const uint8_t *key_of(const struct table *table, uint32_t index, char name[16])
+{
+	snprintf(name, 16, index == 0 ? "hash_key" : index == 1 ? "seed" : "quic[%u].key", index - 2);
+	if (index < 2)
+		return index ? table->seed : table->hash_key;
+	return index - 2 < table->quic_count ? table->quic[index - 2].key : NULL;
+}
+
 /* Adds a fault that names the first key that everybody knows, and counts the others. */
 static void lint_keys(const struct table_set *set, struct faults *faults)
 {
-	char where[48], others[32] = "";
+	char where[48], name[16], others[32] = "";
+	const uint8_t *key;
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < 2 * set->count; i++) {
-		const struct table *table = &set->tables[i / 2];
-
-		if (is_published(i % 2 ? table->seed : table->hash_key) && count++ == 0)
-			snprintf(where, sizeof(where), "tables[%u].%s", i / 2, i % 2 ? "seed" : "hash_key");
-	}
+	for (uint32_t t = 0; t < set->count; t++)
+		for (uint32_t i = 0; (key = key_of(&set->tables[t], i, name)); i++)
+			if (is_published(key) && count++ == 0)
+				snprintf(where, sizeof(where), "tables[%u].%s", t, name);
 	if (count == 0)
 		return;
 	if (count > 1)
@@ -211,6 +220,7 @@ void table_lint(const struct table_set *set, struct faults *faults)
 
 		lint_backends(table, t, faults);
 		table_lint_past(table, t, faults);
+		table_lint_quic_use(table, t, faults);
 		snprintf(where, sizeof(where), "tables[%u].binds", t);
 		if (table->bind_count == 0)
 			faults_warn(faults, where, "is empty: this table gets no packets");
@@ -224,4 +234,5 @@ void table_lint(const struct table_set *set, struct faults *faults)
 	table_lint_vips(set, faults);
 	table_lint_families(set, faults);
 	table_lint_names(set, faults);
+	table_lint_quic(set, faults);
 }

@@ -22,6 +22,16 @@ void table_lint_families(const struct table_set *set, struct faults *faults);
  * names. All readers of tables call it; version 2 has no names. */
 void table_lint_names(const struct table_set *set, struct faults *faults);
 
+/*
+ * Adds errors about QUIC configurations, server IDs and binds with `quic` that exclude each other. All readers of
+ * tables call it. A server ID that another proxy had in a previous state is an error if faults->thorough is set, and
+ * otherwise a warning, because a director must keep forwarding.
+ */
+void table_lint_quic(const struct table_set *set, struct faults *faults);
+
+/* Adds warnings about what table `t` says about QUIC, for table_lint(). */
+void table_lint_quic_use(const struct table *table, uint32_t t, struct faults *faults);
+
 /* Adds faults about backends inside binds, for table_lint(). */
 void table_lint_vips(const struct table_set *set, struct faults *faults);
 

@@ -11,6 +11,7 @@
 #include "cli/edit/change.h"
 #include "common/file/file.h"
 #include "common/file/file_lock.h"
+#include "common/text.h"
 #include "conf/conf_reader.h"
 #include "gue/gue_wire.h"
 #include "table/file/json/json_text.h"
@@ -200,8 +201,7 @@ static bool make_key(char text[2 * SIPHASH_KEY_SIZE + 1])
 		command_error("the kernel gives no random bytes for a key: %s", strerror(errno));
 		return false;
 	}
-	for (size_t i = 0; i < sizeof(key); i++)
-		sprintf(text + 2 * i, "%02x", key[i]);
+	text_hex(key, sizeof(key), text);
 	return true;
 }
 

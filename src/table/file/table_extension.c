@@ -8,6 +8,12 @@
 
 #define LAST_TIME INT64_C(253402300799) /* the last second of the year 9999, as in JSON */
 
+/* The size of the server IDs of a backend. */
+static size_t ids_size(const struct table *table)
+{
+	return table->quic_count ? QUIC_MAX_SERVER_IDS * sizeof(struct v3_server_id) : 0;
+}
+
 /* The size of the fixed part and of the weights. */
 static size_t head_size(const struct table *table)
 {
@@ -18,7 +24,7 @@ static size_t head_size(const struct table *table)
 
 static bool is_extended(const struct table *table)
 {
-	bool extended = table->balance || table->past_count;
+	bool extended = table->balance || table->past_count || table->quic_count;
 
 	for (uint32_t i = 0; i < table->backend_count; i++)
 		extended |= table_backend_weight(&table->backends[i]) != TABLE_DEFAULT_WEIGHT;
@@ -28,12 +34,18 @@ static bool is_extended(const struct table *table)
 /* The size of a backend of a previous state, with its address. */
 static size_t past_backend_size(const struct table *table)
 {
-	return netaddr_size(&table->backends[0].addr) + sizeof(struct v3_past_backend);
+	return netaddr_size(&table->backends[0].addr) + sizeof(struct v3_past_backend) + ids_size(table);
+}
+
+/* The size of the configurations, and of the server IDs of all backends. */
+static size_t quic_size(const struct table *table)
+{
+	return table->quic_count * sizeof(struct v3_quic) + table->backend_count * ids_size(table);
 }
 
 size_t table_extension_size(const struct table *table)
 {
-	size_t size = head_size(table);
+	size_t size = head_size(table) + quic_size(table);
 
 	if (!is_extended(table))
 		return 0;
@@ -42,8 +54,34 @@ size_t table_extension_size(const struct table *table)
 	return size;
 }
 
+/* Returns the byte after the server IDs. */
+static uint8_t *encode_ids(const struct table *table, const struct quic_server_id *ids, uint8_t *bytes)
+{
+	struct v3_server_id *wire = (void *)bytes;
+
+	for (unsigned i = 0; table->quic_count && i < QUIC_MAX_SERVER_IDS; i++) {
+		wire[i].length = ids[i].length;
+		memcpy(wire[i].bytes, ids[i].bytes, sizeof(wire[i].bytes));
+	}
+	return bytes + ids_size(table);
+}
+
+static uint8_t *encode_quic(const struct table *table, uint8_t *bytes)
+{
+	for (uint32_t i = 0; i < table->quic_count; i++, bytes += sizeof(struct v3_quic)) {
+		const struct quic_config *config = &table->quic[i];
+		struct v3_quic *wire = (void *)bytes;
+
+		*wire = (struct v3_quic){config->id, config->server_id_length, config->nonce_length, config->keyed, {0}};
+		memcpy(wire->key, config->key, sizeof(wire->key));
+	}
+	for (uint32_t i = 0; i < table->backend_count; i++)
+		bytes = encode_ids(table, table->backends[i].server_ids, bytes);
+	return bytes;
+}
+
 /* Returns the byte after the state. */
-static uint8_t *encode_past(const struct table_past *past, uint8_t *bytes)
+static uint8_t *encode_past(const struct table *table, const struct table_past *past, uint8_t *bytes)
 {
 	struct v3_past *state = (void *)bytes;
 
@@ -58,7 +96,7 @@ static uint8_t *encode_past(const struct table_past *past, uint8_t *bytes)
 		memcpy(bytes, backend->addr.bytes, netaddr_size(&backend->addr));
 		bytes += netaddr_size(&backend->addr);
 		memcpy(bytes, &wire, sizeof(wire));
-		bytes += sizeof(wire);
+		bytes = encode_ids(table, backend->server_ids, bytes + sizeof(wire));
 	}
 	return bytes;
 }
@@ -71,14 +109,15 @@ void table_extension_encode(const struct table *table, uint8_t *bytes)
 		return;
 	head->balance = table->balance;
 	head->past_count = (uint16_t)table->past_count;
+	head->quic_count = table->quic_count;
 	for (uint32_t i = 0; i < table->backend_count; i++) {
 		uint16_t weight = (uint16_t)table_backend_weight(&table->backends[i]);
 
 		memcpy(bytes + sizeof(*head) + i * sizeof(weight), &weight, sizeof(weight));
 	}
-	bytes += head_size(table);
+	bytes = encode_quic(table, bytes + head_size(table));
 	for (uint32_t p = 0; p < table->past_count; p++)
-		bytes = encode_past(&table->past[p], bytes);
+		bytes = encode_past(table, &table->past[p], bytes);
 }
 
 static bool check_balance(struct binary_reader *reader, const void *at, uint16_t balance)
@@ -110,6 +149,7 @@ static bool parse_head(struct binary_reader *reader, size_t at, struct table *ta
 		return false;
 	ok = check_balance(reader, &head->balance, head->balance);
 	ok &= BINARY_CHECK(reader, head, past_count, head->past_count <= TABLE_MAX_PAST, "at most 16");
+	ok &= BINARY_CHECK(reader, head, quic_count, head->quic_count <= QUIC_MAX_CONFIGS, "at most 7");
 	ok &= binary_reader_check_zero(reader, head->zero, sizeof(head->zero), "zero");
 	for (uint32_t i = 0; i < table->backend_count; i++) {
 		uint16_t *weight = &table->backends[i].weight;
@@ -127,7 +167,60 @@ static bool parse_head(struct binary_reader *reader, size_t at, struct table *ta
 		return false;
 	}
 	table->past_count = head->past_count;
+	table->quic_count = head->quic_count;
 	return true;
+}
+
+/* Reads the server IDs of a backend. */
+static bool parse_ids(struct binary_reader *reader, size_t at, const struct table *table, struct quic_server_id *ids)
+{
+	const struct v3_server_id *wire = (const void *)(reader->bytes + at);
+	bool ok = true;
+
+	for (unsigned i = 0; table->quic_count && ok && i < QUIC_MAX_SERVER_IDS; i++) {
+		ok = BINARY_CHECK(reader, &wire[i], length, wire[i].length <= QUIC_MAX_SERVER_ID, "0 to 15") &&
+		     BINARY_CHECK(reader, &wire[i], length,
+			     !i || !wire[i].length || (wire[0].length && wire[0].length < wire[i].length),
+			     "more than that of the server ID before it, or 0") &&
+		     binary_reader_check_zero(reader, wire[i].bytes + wire[i].length,
+			     sizeof(wire[i].bytes) - wire[i].length, "server_id");
+		ids[i].length = wire[i].length;
+		memcpy(ids[i].bytes, wire[i].bytes, sizeof(ids[i].bytes));
+	}
+	return ok;
+}
+
+static bool parse_config(struct binary_reader *reader, const struct v3_quic *wire, struct quic_config *config)
+{
+	bool ok = BINARY_CHECK(reader, wire, keyed, wire->keyed <= 1, "0 or 1");
+
+	if (!wire->keyed)
+		ok &= binary_reader_check_zero(reader, wire->key, sizeof(wire->key), "key");
+	*config = (struct quic_config){.id = wire->id,
+		.server_id_length = wire->server_id_length,
+		.nonce_length = wire->nonce_length,
+		.keyed = wire->keyed};
+	memcpy(config->key, wire->key, sizeof(config->key));
+	/* table_lint_quic() reports the other faults. It takes these values for those of a JSON file with errors. */
+	return ok & BINARY_CHECK(reader, wire, id, wire->id < QUIC_MAX_CONFIGS, "0 to 6") &
+	       BINARY_CHECK(reader, wire, server_id_length, wire->server_id_length, "1 to 15") &
+	       BINARY_CHECK(reader, wire, nonce_length, wire->nonce_length, "4 to 18");
+}
+
+/* Reads the configurations, and the server IDs of all backends. */
+static bool parse_quic(struct binary_reader *reader, size_t at, const char *place, struct table *table)
+{
+	bool ok = has_room(reader, at, quic_size(table), "quic");
+
+	for (uint32_t i = 0; ok && i < table->quic_count; i++, at += sizeof(struct v3_quic)) {
+		binary_reader_at(reader, "%s.quic[%u]", place, i);
+		ok = parse_config(reader, (const void *)(reader->bytes + at), &table->quic[i]);
+	}
+	for (uint32_t i = 0; ok && i < table->backend_count; i++, at += ids_size(table)) {
+		binary_reader_at(reader, "%s.backends[%u]", place, i);
+		ok = parse_ids(reader, at, table, table->backends[i].server_ids);
+	}
+	return ok;
 }
 
 static bool check_past(struct binary_reader *reader, const struct v3_past *state)
@@ -170,6 +263,7 @@ static size_t parse_past(struct binary_reader *reader, size_t at, const struct t
 		ok &= check_weight(reader, &backend->weight, backend->weight);
 		ok &= BINARY_CHECK(reader, backend, unhealthy, backend->unhealthy <= 1, "0 or 1");
 		ok &= binary_reader_check_zero(reader, &backend->zero, sizeof(backend->zero), "zero");
+		ok &= parse_ids(reader, at + netaddr_size(first) + sizeof(*backend), table, past->backends[i].server_ids);
 	}
 	return ok ? at : 0;
 }
@@ -187,6 +281,7 @@ size_t table_extension_parse(struct binary_reader *reader, size_t at, bool exten
 	if (!parse_head(reader, at, table))
 		return 0;
 	at += head_size(table);
+	at = parse_quic(reader, at, place, table) ? at + quic_size(table) : 0;
 	for (uint32_t p = 0; at && p < table->past_count; p++) {
 		binary_reader_at(reader, "%s.previous[%u]", place, p);
 		at = parse_past(reader, at, table, &table->past[p]);

@@ -28,6 +28,7 @@ static bool parse(struct binary_reader *reader, struct table_set *set, uint32_t 
 		return false;
 	table_lint_families(set, reader->faults);
 	table_lint_names(set, reader->faults);
+	table_lint_quic(set, reader->faults);
 	return true;
 }
 
@@ -45,6 +46,22 @@ int table_file_parse(const uint8_t *bytes, size_t size, struct table_set *set, u
 	if (version)
 		*version = found;
 	return 0;
+}
+
+/* Returns true if the table has only what GLB's directors know. */
+static bool suits_glb(const struct table_set *set, uint32_t t, struct faults *faults)
+{
+	const struct table *table = &set->tables[t];
+	const char *what = table->quic_count ? "QUIC configurations, which GLB's directors do not know" : NULL;
+	char label[16], where[32];
+
+	if (table->backend_count && table->backends[0].addr.family == NETADDR_V6)
+		what = "proxies with IPv6 addresses, which GLB's directors cannot reach";
+	snprintf(where, sizeof(where), "tables[%u]", t);
+	if (what)
+		faults_error(faults, where, "'%s' has %s: version 2 of the binary format has no room for them",
+			table_label(set, t, label), what);
+	return !what;
 }
 
 /* Returns true if every table is within the limits of the version. Otherwise adds an error for each excess. */
@@ -76,15 +93,7 @@ static bool fits(const struct table_set *set, uint32_t version, struct faults *f
 			faults_error(faults, where, "'%s' has %u %s; version %u of the binary format has room for %u",
 				table_label(set, t, label), has[i], names[i], version, limits[i]);
 		}
-		if (version == 2 && table->backend_count && table->backends[0].addr.family == NETADDR_V6) {
-			char label[16], where[32];
-
-			fit = false;
-			snprintf(where, sizeof(where), "tables[%u]", t);
-			faults_error(faults, where,
-				"'%s' has proxies with IPv6 addresses, which GLB's directors cannot reach: version 2 of the binary format has no room for them",
-				table_label(set, t, label));
-		}
+		fit &= version != 2 || suits_glb(set, t, faults);
 	}
 	return fit;
 }

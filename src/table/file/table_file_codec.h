@@ -23,7 +23,7 @@ size_t table_file_size_v3(const struct table_set *set, const uint32_t *same);
 void table_file_encode_v3(const struct table_set *set, const uint32_t *same, uint8_t *bytes);
 
 /*
- * The extension of a table in version 3: weights, balance and previous states. A table of which nothing of this is set
+ * The extension of a table in version 3: weights, balance, QUIC and previous states. A table without any of these
  * has none, and its size is 0. The encoder writes as many zeroed bytes. The parser reads the extension at `at` in the
  * file, or sets the defaults if `extended` is false, and returns the offset after it; 0: there are errors.
  */

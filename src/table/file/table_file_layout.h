@@ -102,11 +102,13 @@ struct v3_backend {
 	uint8_t address[16];
 } PACKED;
 
+#define V3_BIND_QUIC 1
+
 struct v3_bind {
 	uint8_t family;
 	uint8_t protocol;
 	uint8_t prefix_length;
-	uint8_t zero;
+	uint8_t flags; /* V3_BIND_QUIC or 0 */
 	uint8_t address[16];
 	uint16_t port_start;
 	uint16_t port_end;
@@ -114,12 +116,28 @@ struct v3_bind {
 
 /*
  * The extensions follow the sections of all tables. Each has this struct, a 16-bit weight for each backend, zeros up to
- * the next multiple of V3_ALIGNMENT, and then the previous states.
+ * the next multiple of V3_ALIGNMENT, the QUIC configurations, the server IDs of each backend if there is a
+ * configuration, and then the previous states.
  */
 struct v3_extension {
 	uint16_t balance;
 	uint16_t past_count;
-	uint8_t zero[4];
+	uint8_t quic_count;
+	uint8_t zero[3];
+} PACKED;
+
+struct v3_quic {
+	uint8_t id;
+	uint8_t server_id_length;
+	uint8_t nonce_length;
+	uint8_t keyed; /* 0: the key is zero */
+	uint8_t key[QUIC_KEY_SIZE];
+} PACKED;
+
+/* A backend has QUIC_MAX_SERVER_IDS of them, the shortest first, and unused ones last. */
+struct v3_server_id {
+	uint8_t length; /* 0: unused */
+	uint8_t bytes[QUIC_MAX_SERVER_ID]; /* and zeros */
 } PACKED;
 
 /* A previous state, newest first. Its backends follow. */
@@ -130,7 +148,8 @@ struct v3_past {
 	uint8_t zero[2];
 } PACKED;
 
-/* Follows the address, which has 4 or 16 bytes, by the family of the table's backends. */
+/* Follows the address, which has 4 or 16 bytes, by the family of the table's backends. The server IDs follow it if the
+ * table has a QUIC configuration. */
 struct v3_past_backend {
 	uint16_t weight;
 	uint8_t unhealthy; /* 0 or 1 */
@@ -144,5 +163,7 @@ _Static_assert(offsetof(struct v3_table, rows_offset) == 40, "v3 rows");
 _Static_assert(sizeof(struct v3_backend) == 20, "v3 backend");
 _Static_assert(sizeof(struct v3_bind) == 24, "v3 bind");
 _Static_assert(sizeof(struct v3_extension) == 8, "v3 extension");
+_Static_assert(sizeof(struct v3_quic) == 20, "v3 quic");
+_Static_assert(sizeof(struct v3_server_id) == 16, "v3 server ID");
 _Static_assert(sizeof(struct v3_past) == 16, "v3 past");
 _Static_assert(sizeof(struct v3_past_backend) == 4, "v3 past backend");

@@ -170,11 +170,12 @@ static void parse_bind(struct binary_reader *reader, const struct v3_bind *wire,
 	}
 	binary_reader_check_protocol(reader, &wire->protocol, wire->protocol);
 	binary_reader_check_ports(reader, &wire->port_end, wire->port_start, wire->port_end);
-	binary_reader_check_zero(reader, &wire->zero, 1, "zero");
+	BINARY_CHECK(reader, wire, flags, wire->flags <= V3_BIND_QUIC, "1 (QUIC) or 0");
 	bind->prefix.length = wire->prefix_length;
 	bind->port_start = wire->port_start;
 	bind->port_end = wire->port_end;
 	bind->protocol = wire->protocol;
+	bind->quic = wire->flags & V3_BIND_QUIC;
 }
 
 /* The hop is the index of a backend. Returns what is expected there instead, or NULL if the hop is right. */
@@ -421,6 +422,7 @@ static void encode_binds(const struct table *table, struct v3_bind *wire)
 		wire[i].family = bind->prefix.addr.family;
 		wire[i].protocol = bind->protocol;
 		wire[i].prefix_length = bind->prefix.length;
+		wire[i].flags = bind->quic ? V3_BIND_QUIC : 0;
 		memcpy(wire[i].address, bind->prefix.addr.bytes, 16);
 		wire[i].port_start = bind->port_start;
 		wire[i].port_end = bind->port_end;

@@ -473,7 +473,7 @@ static const struct corruption v3_cases[] = {
 	{161, 1, 0, "f: byte 161 (tables[0].binds[0].protocol): 0; expected 6 (TCP) or 17 (UDP)"},
 	{162, 1, 33, "f: byte 162 (tables[0].binds[0].prefix_length): 33; expected at most 32 (IPv4)"},
 	{186, 1, 129, "f: byte 186 (tables[0].binds[1].prefix_length): 129; expected at most 128 (IPv6)"},
-	{163, 1, 1, "f: byte 163 (tables[0].binds[0].zero): 1; expected 0"},
+	{163, 1, 2, "f: byte 163 (tables[0].binds[0].flags): 2; expected 1 (QUIC) or 0"},
 	{166, 1, 1, "f: byte 164 (tables[0].binds[0].address): '10.1.1.0' has bits set beyond the prefix length"},
 	{168, 1, 1, "f: byte 168 (tables[0].binds[0].address): 1; expected 0"},
 	{180, 2, 82, "f: byte 182 (tables[0].binds[0].port_end): 81; expected at least port_start (82)"},

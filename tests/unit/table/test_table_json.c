@@ -169,7 +169,7 @@ static const struct example structure_examples[] = {
 	{BIND("'ip': '10.0.0.1', 'proto': 'tcp', 'port': 80, 'ports': 1"),
 		"t.json: tables[0].binds[0].ports: unknown key; did you mean port? (keys that begin with \"x-\" or \"_\" are comments)"},
 	{BACKEND("'ip': '1.1.1.1', 'state': 'active', 'colour': 1"),
-		"t.json: tables[0].backends[0].colour: unknown key; known here: ip, state, healthy, weight, healthchecks (keys that begin with \"x-\" or \"_\" are comments)"},
+		"t.json: tables[0].backends[0].colour: unknown key; known here: ip, state, healthy, weight, server_id, healthchecks (keys that begin with \"x-\" or \"_\" are comments)"},
 	{TABLE(BINDS ", " BACKENDS ", 'hash_key': '00112233445566778899aabbccddeeff'"),
 		"t.json: tables[0].seed: missing; expected 32 hex digits"},
 	{TABLE(BINDS ", " BACKENDS ", 'seed': '00112233445566778899aabbccddeeff'"),

@@ -126,7 +126,7 @@ static const struct example previous_examples[] = {
 	{PREVIOUS(STATE "'backends': [{'ip': '192.168.0.1', 'weight': 0}]"),
 		"t.json: tables[0].previous[0].backends[0].weight: '0' is not an integer from 1 to 1000"},
 	{PREVIOUS(STATE "'backends': [{'ip': '192.168.0.1', 'state': 'active'}]"),
-		"t.json: tables[0].previous[0].backends[0].state: unknown key; known here: ip, weight, healthy (keys that begin with \"x-\" or \"_\" are comments)"},
+		"t.json: tables[0].previous[0].backends[0].state: unknown key; known here: ip, weight, healthy, server_id (keys that begin with \"x-\" or \"_\" are comments)"},
 	{PREVIOUS(STATE "'backends': [{'ip': '192.168.0.1'}, {'ip': '192.168.0.2'}, {'ip': '192.168.0.1', 'weight': 5}]"),
 		"t.json: tables[0].previous[0].backends[2].ip: '192.168.0.1' is listed twice: backends[0] has this address already"},
 	{PREVIOUS(STATE "'backends': [], 'backend': []"),

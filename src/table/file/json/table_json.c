@@ -13,6 +13,7 @@
 #include "table/file/json/json_reader.h"
 #include "table/file/table_document.h"
 #include "table/file/json/table_json_health.h"
+#include "table/file/json/table_json_quic.h"
 #include "table/table_lint.h"
 
 /* Clocks of hosts may differ by this much. */
@@ -123,6 +124,14 @@ static void read_healthy(struct json_reader *reader, json_t *value, const struct
 	draft->checks.marked_unhealthy = !draft->backend.healthy;
 }
 
+static void read_bool(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
+{
+	if (json_is_boolean(value))
+		*(bool *)field = json_is_true(value);
+	else
+		json_reader_reject(reader, value, JSON_TRUE, "true or false");
+}
+
 #define WEIGHT(of, field) .read = json_read_unsigned, JSON_AT(of, field), .min = 1, .max = TABLE_MAX_WEIGHT
 
 const struct json_member table_json_backend[] = {
@@ -131,6 +140,8 @@ const struct json_member table_json_backend[] = {
 		.set = JSON_SET_TEXT},
 	{"healthy", .read = read_healthy, .set = JSON_SET_VALUE},
 	{"weight", WEIGHT(struct backend_draft, backend.weight), .set = JSON_SET_VALUE, .decides_rows = true},
+	{"server_id", .read = table_json_read_server_id, JSON_AT(struct backend_draft, backend.server_ids),
+		.set = JSON_SET_TEXT},
 	{"healthchecks", .read = table_json_read_checks, JSON_AT(struct backend_draft, checks),
 		.members = table_json_checks},
 	{0},
@@ -209,6 +220,7 @@ const struct json_member table_json_bind[] = {
 	{"port", PORT(port)},
 	{"port_start", PORT(start)},
 	{"port_end", PORT(end)},
+	{"quic", .read = read_bool, JSON_AT(struct bind_draft, bind.quic), .set = JSON_SET_VALUE},
 	{0},
 };
 
@@ -292,18 +304,11 @@ static void read_time(struct json_reader *reader, json_t *value, const struct js
 			json_string_value(value));
 }
 
-static void read_bool(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
-{
-	if (json_is_boolean(value))
-		*(bool *)field = json_is_true(value);
-	else
-		json_reader_reject(reader, value, JSON_TRUE, "true or false");
-}
-
 static const struct json_member past_backend_members[] = {
 	{"ip", "an IPv4 or IPv6 address", read_backend_ip, JSON_AT(struct table_past_backend, addr)},
 	{"weight", WEIGHT(struct table_past_backend, weight)},
 	{"healthy", .read = read_bool, JSON_AT(struct table_past_backend, healthy)},
+	{"server_id", .read = table_json_read_server_id, JSON_AT(struct table_past_backend, server_ids)},
 	{0},
 };
 
@@ -352,29 +357,15 @@ static void read_name(struct json_reader *reader, json_t *value, const struct js
 		json_reader_error(reader, "out of memory");
 }
 
-static void read_key(struct json_reader *reader, json_t *value, const struct json_member *, void *field)
-{
-	static const uint8_t zero[SIPHASH_KEY_SIZE];
-	const char *text = json_string_value(value);
-	uint8_t parsed[SIPHASH_KEY_SIZE] = {0};
-
-	if (!text_bytes(text, parsed, sizeof(parsed))) {
-		json_reader_reject_secret(reader, value, "exactly 32 hex digits");
-		return;
-	}
-	if (memcmp(parsed, zero, sizeof(zero)) == 0)
-		json_reader_warn(reader, "'%s' is not a secret: make a key with `openssl rand -hex 16`", text);
-	memcpy(field, parsed, sizeof(parsed));
-}
-
 const struct json_member table_json_table[] = {
 	{"name", .read = read_name, JSON_AT(struct table, name), .set = JSON_SET_TEXT},
-	{"hash_key", "32 hex digits", read_key, JSON_AT(struct table, hash_key)},
-	{"seed", "32 hex digits", read_key, JSON_AT(struct table, seed)},
+	{"hash_key", "32 hex digits", table_json_read_key, JSON_AT(struct table, hash_key)},
+	{"seed", "32 hex digits", table_json_read_key, JSON_AT(struct table, seed)},
 	{"hops", .read = json_read_unsigned, JSON_AT(struct table, hops), .min = TABLE_MIN_HOPS, .max = TABLE_MAX_HOPS,
 		.set = JSON_SET_VALUE},
 	{"balance", .read = read_balance, JSON_AT(struct table, balance), .decides_rows = true},
 	{"previous", .read = read_previous, .max = TABLE_MAX_PAST, .members = past_members, .decides_rows = true},
+	{"quic", .read = table_json_read_quic, .max = QUIC_MAX_CONFIGS, .members = table_json_quic},
 	{"binds", "an array of binds", read_binds, .max = TABLE_MAX_BINDS, .members = table_json_bind},
 	{"backends", "an array of backends", read_backends, .max = TABLE_MAX_BACKENDS, .members = table_json_backend},
 	{"healthchecks", .read = table_json_read_defaults, JSON_AT(struct table_draft, health.defaults),
