@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 #include <string.h>
-#ifdef __x86_64__
-#include <cpuid.h>
-#endif
 
 #include "quic/quic_codec.h"
 
@@ -35,11 +32,10 @@ static void fill_masks(struct quic_codec *codec)
 
 struct quic_codec *quic_codec_create(const struct quic_config *config)
 {
-	struct quic_codec *codec = aligned_alloc(_Alignof(struct quic_codec), sizeof(*codec));
+	struct quic_codec *codec = calloc(1, sizeof(*codec));
 
 	if (!codec)
 		return NULL;
-	memset(codec, 0, sizeof(*codec));
 	codec->config = *config;
 	codec->plaintext_length = (uint8_t)(quic_cid_size(config) - 1);
 	codec->half_length = (uint8_t)((codec->plaintext_length + 1) / 2);
@@ -49,7 +45,7 @@ struct quic_codec *quic_codec_create(const struct quic_config *config)
 	aes128_invert_key(&codec->decrypt, &codec->encrypt);
 	codec->decode_many = quic_fastest_decode();
 #ifdef __x86_64__
-	if (codec->decode_many != quic_decode_plain)
+	if (codec->decode_many == quic_decode_aesni)
 		quic_expand_keys(codec);
 #endif
 	return codec;
@@ -154,26 +150,12 @@ void quic_decode_many(const struct quic_codec *codec, uint8_t (*slots)[QUIC_SLOT
 	codec->decode_many(codec, slots, count);
 }
 
+quic_decode_function *quic_fastest_decode(void)
+{
 #ifdef __x86_64__
-/* __builtin_cpu_supports() does not know VAES in every compiler. The bit is in CPUID leaf 7. */
-static bool cpu_has_vaes(void)
-{
-	unsigned a, b, c, d;
-
-	return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw") &&
-	       __builtin_cpu_supports("avx512vl") && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c & bit_VAES);
-}
-
-quic_decode_function *quic_fastest_decode(void)
-{
 	__builtin_cpu_init();
-	if (!__builtin_cpu_supports("aes") || !__builtin_cpu_supports("sse4.1"))
-		return quic_decode_plain;
-	return cpu_has_vaes() ? quic_decode_vaes : quic_decode_aesni;
-}
-#else
-quic_decode_function *quic_fastest_decode(void)
-{
+	if (__builtin_cpu_supports("aes") && __builtin_cpu_supports("sse4.1"))
+		return quic_decode_aesni;
+#endif
 	return quic_decode_plain;
 }
-#endif

@@ -24,8 +24,8 @@ enum quic_passes {
 typedef void quic_decode_function(const struct quic_codec *codec, uint8_t (*slots)[QUIC_SLOT], uint32_t count);
 
 struct quic_codec {
-	/* The fast forms: for encryption, or for decryption if there is a single pass. */
-	_Alignas(64) uint8_t round_keys[QUIC_ROUND_KEYS][16];
+	/* of quic_decode_aesni(): for encryption, or for decryption if there is a single pass */
+	uint8_t round_keys[QUIC_ROUND_KEYS][16];
 	/* For pass 1 to 4, at index 0 to 3: the first round key and the bytes of expand() that are no input. */
 	uint8_t first_keys[4][16];
 	uint8_t left_mask[16], right_mask[16], server_id_mask[16];
@@ -44,8 +44,7 @@ struct quic_codec {
 quic_decode_function quic_decode_plain;
 
 #ifdef __x86_64__
-/* AES-NI with SSE4.1, 8 CIDs at once; and VAES with AVX-512 F, BW, VL and VBMI, 16 at once. */
-quic_decode_function quic_decode_aesni, quic_decode_vaes;
+quic_decode_function quic_decode_aesni;
 
 /* Fills round_keys and first_keys. Needs AES-NI. */
 void quic_expand_keys(struct quic_codec *codec);
