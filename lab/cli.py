@@ -119,6 +119,7 @@ def parse(argv):
     play.add_argument("--seconds", type=number(1, 3600), help="time that the scenario waits, if it has a wait that can be set")
     play.add_argument("--previous", type=os.path.abspath, metavar="BUILDDIR", help="build folder of the version that the scenario upgrades")
     play.add_argument("--reloads", type=number(1, 10000), help="how many reloads the scenario makes, if it makes any")
+    play.add_argument("--connections", type=number(10, 20000), help="how many QUIC connections the scenario keeps open, if it has any")
     play.add_argument("--repeat", type=number(1, 1000), default=1, metavar="N", help="run each scenario N times, and count how often it passes")
     add_ways(play)
     return parser.parse_args(argv)
@@ -132,8 +133,8 @@ def parse_inside(argv):
     parser.add_argument("--shape", type=json.loads, default={})
     parser.add_argument("--scenario")
     parser.add_argument("--fleet", action="store_true")
-    parser.add_argument("--seconds", type=int)
-    parser.add_argument("--reloads", type=int)
+    for setting in scenario.SETTINGS:
+        parser.add_argument(f"--{setting}", type=int)
     return parser.parse_args(argv[1:])
 
 
@@ -235,6 +236,8 @@ def do_scenario(arguments):
             raise LabError(f"--previous: scenario '{name}' upgrades nothing")
         if arguments.reloads and not hasattr(scenario.SCENARIOS[name], "RELOADS"):
             raise LabError(f"--reloads: scenario '{name}' makes no reloads")
+        if arguments.connections and not hasattr(scenario.SCENARIOS[name], "CONNECTIONS"):
+            raise LabError(f"--connections: scenario '{name}' has no QUIC connections")
     with _output(arguments.json) as file:
         results = [_play(name, shape_values(arguments), arguments) for name in names for _ in range(arguments.repeat)]
         if arguments.repeat > 1:
@@ -257,7 +260,7 @@ def _play(name, shape, settings):
     """Runs a scenario in a new capsule, which returns the result through a pipe."""
     ours, theirs = os.pipe()
     argv = capsule.self_argv("_scenario", "--scenario", name, "--shape", json.dumps(shape), "--fds", str(theirs))
-    for option in ("seconds", "reloads"):
+    for option in scenario.SETTINGS:
         if value := getattr(settings, option):
             argv += [f"--{option}", str(value)]
     process = subprocess.Popen(capsule.dying_with_us(capsule.capsule_argv(argv)), pass_fds=[theirs])
@@ -271,7 +274,7 @@ def _play(name, shape, settings):
 
 def in_capsule_scenario(arguments):
     capsule.enter_capsule()
-    result = scenario.run(arguments.scenario, arguments.shape, arguments.seconds, arguments.reloads)
+    result = scenario.run(arguments.scenario, arguments.shape, vars(arguments))
     with os.fdopen(int(arguments.fds), "w") as pipe:
         json.dump(result, pipe)
 

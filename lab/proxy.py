@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 from lab.haproxy import LOCAL, LOCAL_ECHO_PORT, LOCAL_HTTP_PORT, Haproxy
+from lab.quic import QuicServer
 from lab.tools import TIMEOUT_S, TREE, LabError, endpoint, program, read, write
 from lab.topology import ECHO_PORT, HEALTH_URI, HTTP_PORT, VIP4, VIP6
 
@@ -66,6 +67,7 @@ class Proxy:
         os.mkdir(self.folder)
         write(self.redirect_conf, ALLOW_FROM.format(network.shape.network) + ALLOW_TO)
         self.haproxy = Haproxy(self.host, self.folder) if haproxy else None
+        self.quic = QuicServer(self.host, self.folder) if network.shape.quic else None
 
     @property
     def address(self):
@@ -82,6 +84,8 @@ class Proxy:
         else:
             # A socket per family, as most services listen.
             self._start_services(["0.0.0.0", "::"], HTTP_PORT, ECHO_PORT)
+        if self.quic:
+            self.quic.start()
 
     def _start_services(self, addresses, http_port, echo_port):
         listen = "\n\t\t".join(f"listen {f'[{each}]' if ':' in each else each}:{http_port} backlog=1024;" for each in addresses)
@@ -117,6 +121,8 @@ class Proxy:
             raise LabError(f"{self.name}: the echo service did not start:\n{read(self.log)}")
         if self.haproxy:
             self.haproxy.wait_ready()
+        if self.quic:
+            self.quic.wait_ready()
 
     def start_nginx(self):
         with open(self.log, "a") as log:

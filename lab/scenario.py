@@ -8,6 +8,7 @@
     UPGRADES    optional: true if it replaces the programs of --previous by those of this build
     missing()   optional: says what the kernel lacks, so that the scenario is skipped, or returns None
     RELOADS     optional: how many reloads it makes, unless --reloads says otherwise
+    CONNECTIONS optional: how many connections it keeps open, unless --connections says otherwise
 """
 
 import sys
@@ -18,6 +19,8 @@ from lab.scenarios import SCENARIOS
 from lab.stage import Result, Stage
 from lab.tools import COMMAND, LabError
 from lab.topology import Shape
+
+SETTINGS = ("seconds", "reloads", "connections")  # options of `lab/lab scenario`: numbers for the constants of the same name
 
 
 def find(name):
@@ -30,8 +33,8 @@ def say(text):
     print(f"  {text}", flush=True)
 
 
-def run(name, shape, seconds=None, reloads=None):
-    """Runs a scenario in this capsule. Returns the result as a dictionary."""
+def run(name, shape, settings):
+    """Runs a scenario in this capsule. `settings`: its numbers that the command line gives. Returns the result as a dictionary."""
     module, start = find(name), time.monotonic()
     result = Result(name, module.SUMMARY)
     print(f"{name}: {module.SUMMARY}", flush=True)
@@ -40,7 +43,8 @@ def run(name, shape, seconds=None, reloads=None):
         say(f"skipped: {missing}")
         return result.as_dict()
     fleet = Fleet(Shape(**{**getattr(module, "SHAPE", {}), **shape})).up()
-    stage = Stage(fleet, result, say, seconds or getattr(module, "SECONDS", None), reloads or getattr(module, "RELOADS", None))
+    numbers = {setting: settings.get(setting) or getattr(module, setting.upper(), None) for setting in SETTINGS}
+    stage = Stage(fleet, result, say, **numbers)
     try:
         module.run(stage)
     except (LabError, OSError) as error:

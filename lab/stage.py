@@ -85,9 +85,9 @@ def was_refused(broken, labels):
 
 
 class Stage:
-    def __init__(self, fleet, result, say, seconds=None, reloads=None):
+    def __init__(self, fleet, result, say, seconds=None, reloads=None, connections=None):
         self.fleet, self.result, self.say = fleet, result, say
-        self.seconds, self.reloads = seconds, reloads  # see SECONDS and RELOADS in scenario.py
+        self.seconds, self.reloads, self.connections = seconds, reloads, connections  # see scenario.py
         self.load = self.capture = None
 
     # Load

@@ -17,7 +17,7 @@ from lab.tools import write
 VIP4, VIP6 = "203.0.113.10", "2001:db8:f::10"
 VIPS = (VIP4, VIP6)
 MORE_VIPS = ("203.0.113.20", "2001:db8:f::20")  # only in scenarios that add VIPs
-HTTP_PORT, ECHO_PORT, GUE_PORT = 80, 7000, 19523
+HTTP_PORT, ECHO_PORT, GUE_PORT, QUIC_PORT = 80, 7000, 19523, 443
 HEALTH_URI = "/health"
 
 UNDERLAYS = ("ipv4", "ipv6")
@@ -62,6 +62,7 @@ class Shape:
     jumbo: bool = False  # an MTU of 9000; only for scenarios
     haproxy: bool = False  # on the proxies, in front of nginx and the echo service; only for scenarios
     vlan: bool = False  # the links of directors and proxies carry only tagged frames; only for scenarios
+    quic: bool = False  # HTTP/3 servers on the proxies, see quic.py; only for scenarios
     underlay: str = "ipv4"  # one of UNDERLAYS: the family of the addresses of directors and proxies
 
     @property

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""HTTP/3 servers on the proxies, and clients that change their addresses: the programs of tests/quic, which script/quic builds."""
+
+import json
+import os
+import signal
+import subprocess
+
+from lab.load import TIMEOUT_S as ANSWER_S
+from lab.tools import BUILD, INSTALLED, TIMEOUT_S, LabError, read, write
+from lab.topology import CLIENTS4, CLIENTS6, QUIC_PORT, VIPS
+
+SERVER, CLIENT = (f"{BUILD}/quic/{name}" for name in ("server", "client"))
+# Fixed, as the other keys of the lab. Connection IDs of 12 bytes, as server/main.go wants.
+CONFIG = {"id": 0, "server_id_length": 3, "nonce_length": 8, "key": "8f95f09245765f80256934e50c66207f"}
+FILES_EACH = 12  # of a connection: its socket, those of its migrations, and timers
+
+
+def missing():
+    """Why no scenario with QUIC can run here, or None."""
+    if os.path.exists(SERVER) and os.path.exists(CLIENT):
+        return None
+    return "the package has no HTTP/3 programs: use the source tree" if INSTALLED else f"{SERVER} is missing: run script/quic"
+
+
+def server_id(name):
+    """The server ID of a proxy."""
+    return f"ed{int(name.rpartition('-')[2]):04x}"
+
+
+class QuicServer:
+    """Without configuration at first: its connection IDs are unroutable."""
+
+    def __init__(self, host, folder):
+        self.host, self.conf, self.log = host, f"{folder}/quic.json", f"{folder}/quic.log"
+        write(self.conf, "")
+
+    def start(self):
+        """Returns at once; wait_ready() waits."""
+        with open(self.log, "a") as log:
+            self.process = self.host.start(
+                SERVER, self.host.name, f":{QUIC_PORT}", self.conf, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
+
+    def wait_ready(self):
+        self._expect("ready")
+
+    def configure(self):
+        """Gives the server its ID. New connection IDs have it; connections keep those that they have."""
+        config = {**CONFIG, "server_id": server_id(self.host.name)}
+        write(self.conf, json.dumps(config))
+        self.process.send_signal(signal.SIGHUP)
+        self._expect("reloaded")
+
+    def _expect(self, word):
+        if self.process.stdout.readline() != f"{word}\n":
+            raise LabError(f"{self.host.name}: the HTTP/3 server did not print '{word}':\n{read(self.log)}")
+
+
+class QuicClients:
+    """A running client of tests/quic. When it is made, all its connections are open."""
+
+    def __init__(self, host, held, short=2, **settings):
+        settings = {
+            "vips": VIPS, "sources": {"4": CLIENTS4, "6": CLIENTS6}, "port": QUIC_PORT, "held": held, "short": short,
+            # However many connections there are, they ask as often together.
+            "pause_ms": max(400, held), "moves": 0.2, "timeout_ms": 1000 * ANSWER_S, "seed": 1, **settings,
+        }
+        self.process = host.start(
+            "prlimit", f"--nofile={max(1024, FILES_EACH * held)}", CLIENT, json.dumps(settings),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.first = self._answer()
+
+    def ask(self, command="report"):
+        """`move` and `calm` begin and end the changes of addresses; see client/main.go. Returns a report."""
+        self.process.stdin.write(f"{command}\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def stop(self):
+        """Sends a last request on each connection. Returns the last report."""
+        report = self.ask("stop")
+        self.process.stdin.close()
+        self.process.wait(TIMEOUT_S)
+        return report
+
+    def _answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise LabError("the clients of HTTP/3 stopped: see their message above")
+        return json.loads(line)
