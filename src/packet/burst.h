@@ -2,7 +2,7 @@
 /*
  * A burst of packets in the pipeline. Each packet has a lane: its index in every array below. A stage reads what
  * earlier stages wrote, for the lanes whose verdict is still VERDICT_FORWARDED. The fast path fills only mixed,
- * verdict, table, backend, out and out_size. One thread owns the burst.
+ * verdict, table, quic, backend, out and out_size. One thread owns the burst.
  */
 #pragma once
 
@@ -42,8 +42,10 @@ struct burst {
 	uint8_t verdict[BURST_MAX]; /* enum verdict; later stages change it */
 	struct flow flow[BURST_MAX];
 
-	/* Filled by steer_classify(). */
+	/* Filled by steer_classify(). The other two only if routes->quic. */
 	uint16_t table[BURST_MAX];
+	uint8_t quic[BURST_MAX]; /* enum quic_fate; 0 in lanes without a table */
+	uint32_t server[BURST_MAX]; /* that the connection ID names: index in routes->addresses, or QUIC_NO_SERVER */
 
 	/* Filled by steer_find_hops(), and for the fast path by steer_hash_lanes(). */
 	uint64_t hash[BURST_MAX];

@@ -165,6 +165,14 @@ static enum verdict parse_later_fragment(const struct packet *packet, bool accep
 	return accepted ? VERDICT_FORWARDED : VERDICT_DROP_UNMATCHED;
 }
 
+static void set_payload(struct flow *flow, const struct packet *packet)
+{
+	if (packet->protocol != IPPROTO_UDP || packet->fragmented)
+		return;
+	flow->payload = packet->payload;
+	span_take(&flow->payload, NET_UDP_SIZE);
+}
+
 /* Parses the quote in an ICMP error: a packet that a proxy sent, cut anywhere. Exchanges source and destination. */
 static enum verdict parse_quote(struct span at, uint8_t family, struct flow *flow)
 {
@@ -187,6 +195,7 @@ static enum verdict parse_quote(struct span at, uint8_t family, struct flow *flo
 	flow->source_port = load_be16(ports + 2);
 	flow->destination_port = load_be16(ports);
 	flow->hint = flow->source_port;
+	set_payload(flow, &quote);
 	return VERDICT_FORWARDED;
 }
 
@@ -229,6 +238,7 @@ static enum verdict parse_transport(const struct packet *packet, struct flow *fl
 	flow->source_port = load_be16(ports);
 	flow->destination_port = load_be16(ports + 2);
 	flow->hint = flow->source_port;
+	set_payload(flow, packet);
 	return VERDICT_FORWARDED;
 }
 

@@ -274,6 +274,8 @@ void pipeline_run(struct pipeline *pipeline, struct burst *burst)
 	burst->parsed = 0;
 	if (burst->count == 0)
 		return;
+	if (pipeline->routes->quic)
+		memset(burst->quic, 0, sizeof(burst->quic)); /* QUIC_NONE */
 	run_stages(pipeline, burst);
 	if (burst->parsed)
 		burst->general_path = (uint32_t)__builtin_popcountll(burst->parsed);

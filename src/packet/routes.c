@@ -165,6 +165,36 @@ static void raise_headroom(struct routes *routes, unsigned row_hops)
 	}
 }
 
+static bool has_quic(const struct table *table)
+{
+	bool bound = false;
+
+	for (uint32_t i = 0; i < table->bind_count; i++)
+		bound |= table->binds[i].quic;
+	return bound && table->quic_count;
+}
+
+static bool fill_quic(struct routes *routes, uint32_t t)
+{
+	const struct table *table = &routes->set.tables[t];
+	uint32_t first = routes_backend(routes, t, 0);
+
+	if (!has_quic(table))
+		return true;
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		if (table->backends[i].healthy)
+			continue;
+		if (!routes->down)
+			routes->down = calloc(routes->address_count, sizeof(*routes->down));
+		if (!routes->down)
+			return false;
+		routes->down[first + i] = 1;
+	}
+	routes->quic = true;
+	routes->tables[t].quic = quic_routes_create(table, first);
+	return routes->tables[t].quic;
+}
+
 static bool fill_table(struct routes *routes, uint32_t t)
 {
 	const struct table *table = &routes->set.tables[t];
@@ -187,7 +217,7 @@ static bool fill_table(struct routes *routes, uint32_t t)
 	siphash_begin(&routes->keys[t], table->hash_key);
 	if (!table->borrows_rows)
 		fill_pairs(routes, t);
-	return fill_addresses(routes, t);
+	return fill_addresses(routes, t) && fill_quic(routes, t);
 }
 
 static bool fill_tables(struct routes *routes)
@@ -296,6 +326,9 @@ void routes_free(struct routes *routes)
 	portmap_free(routes->portmap);
 	classify_free(routes->classifier);
 	table_set_free(&routes->set);
+	for (uint32_t t = 0; t < TABLE_MAX_TABLES && routes->quic; t++)
+		quic_routes_free(routes->tables[t].quic);
+	free(routes->down);
 	free(routes->addresses);
 	free(routes->ipv6);
 	free(routes->sorted);

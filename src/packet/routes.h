@@ -15,6 +15,7 @@
 #include "packet/burst.h"
 #include "packet/classifier/classify.h"
 #include "packet/classifier/portmap.h"
+#include "packet/quic_routes.h"
 #include "table/table.h"
 
 _Static_assert(TABLE_MAX_HOPS <= PREBUILT_MAX_HOPS, "the fast path has headers for each row");
@@ -35,6 +36,7 @@ struct routes_table {
 	const uint32_t *addresses;
 	const struct net_ipv6_address *ipv6; /* NULL: the backends have IPv4 addresses */
 	uint8_t row_hops;
+	struct quic_routes *quic; /* NULL: the table has no configuration of QUIC */
 };
 
 struct routes {
@@ -67,6 +69,8 @@ struct routes {
 	 * repeats one. */
 	uint32_t hop_counts[TABLE_MAX_TABLES];
 	uint32_t outer_ipv6[TABLE_MAX_TABLES]; /* 1: the packets of this table get outer IPv6 */
+	bool quic; /* a table has configurations of QUIC, and a bind for it */
+	uint32_t *down; /* 1: the backend with this index in `addresses` is down. NULL: none with QUIC is */
 	uint32_t headroom[2]; /* routes_headroom() without and with alt_hash_fields */
 	uint64_t digest; /* table_set_digest() */
 	uint64_t first_hops; /* table_set_first_hops() */

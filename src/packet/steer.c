@@ -35,7 +35,7 @@ int steer_find_bind(const struct flow *flow, const struct routes *routes)
 	}
 }
 
-/* Returns a table index, CLASSIFY_* or PORTMAP_UNKNOWN. */
+/* Returns classify_order(), CLASSIFY_* or PORTMAP_UNKNOWN. */
 static int find_by_port(const struct flow *flow, const struct routes *routes)
 {
 	if (flow->kind != FLOW_TRANSPORT && flow->kind != FLOW_ICMP_ERROR)
@@ -43,15 +43,15 @@ static int find_by_port(const struct flow *flow, const struct routes *routes)
 	return portmap_find(routes->portmap, flow->family, flow->destination, flow->protocol, flow->destination_port);
 }
 
-/* Returns a table index or CLASSIFY_*. */
-static int find_table(const struct flow *flow, const struct routes *routes, const struct steering_config *steering)
+/* Returns classify_order() or CLASSIFY_*. */
+static int find_order(const struct flow *flow, const struct routes *routes, const struct steering_config *steering)
 {
 	int found;
 
 	if (is_ping(flow) && !steering->forward_ping)
 		return CLASSIFY_NONE;
 	found = find_by_port(flow, routes);
-	return found == PORTMAP_UNKNOWN ? classify_table(steer_find_bind(flow, routes)) : found;
+	return found == PORTMAP_UNKNOWN ? classify_order(steer_find_bind(flow, routes)) : found;
 }
 
 int steer_find_packet_bind(const uint8_t *ip, uint32_t readable, uint32_t size, const struct routes *routes)
@@ -64,16 +64,28 @@ int steer_find_packet_bind(const uint8_t *ip, uint32_t readable, uint32_t size, 
 	return steer_find_bind(&flow, routes);
 }
 
-static enum verdict classify(
-	const struct flow *flow, const struct routes *routes, const struct steering_config *steering, uint16_t *table)
+/* What classify() finds. */
+struct place {
+	uint16_t table;
+	enum quic_fate quic;
+	uint32_t server;
+};
+
+static enum verdict classify(const struct flow *flow, const struct routes *routes,
+	const struct steering_config *steering, struct place *place)
 {
-	int found = find_table(flow, routes, steering);
+	int found = find_order(flow, routes, steering);
 
 	if (found == CLASSIFY_NONE)
 		return steer_unmatched(steering);
 	if (found == CLASSIFY_AMBIGUOUS || (flow->kind == FLOW_FRAGMENT && steering->hash_fields & STEERING_PORTS))
 		return VERDICT_DROP_FRAGMENT;
-	*table = (uint16_t)found;
+	place->table = (uint16_t)(found / 2);
+	place->quic = QUIC_NONE;
+	place->server = QUIC_NO_SERVER;
+	if (routes->quic && classify_order_has_quic(found))
+		place->quic = quic_routes_find(routes->tables[place->table].quic, flow->payload,
+			flow->kind == FLOW_ICMP_ERROR, &place->server);
 	return VERDICT_FORWARDED;
 }
 
@@ -143,15 +155,54 @@ static uint8_t copy_row(const struct routes_table *table, uint16_t row, uint32_t
 	return table->row_hops;
 }
 
-/* Fills the hops of the row, then those of the row by alt_hash_fields. Returns their number. */
+/* The place of the server among the hops of a packet: 1 behind the first hop of its row if only the server is down. */
+static inline unsigned server_place(const struct routes *routes, uint32_t first, uint32_t server)
+{
+	return routes->down && routes->down[server] && !routes->down[first];
+}
+
+/* Inserts the server into the hops of a row. The hops up to the place where the server was move back. Returns their
+ * number: that of the row, but at least 2 if there are two addresses. */
+static uint8_t insert_server(uint32_t server, unsigned place, uint32_t *hops, uint8_t count)
+{
+	uint32_t hop = server;
+
+	if (hops[0] == server)
+		return count;
+	for (unsigned i = place; i < count; i++) {
+		uint32_t moved = hops[i];
+
+		hops[i] = hop;
+		hop = moved;
+		if (hop == server)
+			return count;
+	}
+	if (count < TABLE_MIN_HOPS)
+		hops[count++] = hop;
+	return count;
+}
+
+/* Returns the backend of a row's first hop. */
+static inline uint32_t first_backend(const struct routes *routes, uint16_t table, uint16_t row)
+{
+	const struct routes_table *from = &routes->tables[table];
+
+	return routes_backend(routes, table, from->rows[(size_t)row * from->row_hops]);
+}
+
+/* Fills the hops of the row, with the server among them, then those of the row by alt_hash_fields. Returns their
+ * number. */
 static inline uint8_t collect_hops(const struct flow *flow, const struct routes *routes,
-	const struct steering_config *steering, uint16_t table, uint16_t row, uint32_t *hops)
+	const struct steering_config *steering, uint16_t table, uint16_t row, uint32_t server, uint32_t *hops)
 {
 	const struct routes_table *from = &routes->tables[table];
 	bool distinct = routes->hop_counts[table] > 2; /* else it may be 0, as for rows that have an address twice */
 	uint8_t alt = steering->alt_hash_fields, count;
 
 	count = distinct ? copy_row(from, row, hops) : append_row(from, row, hops, 0);
+	if (server != QUIC_NO_SERVER)
+		count = insert_server(routes->addresses[server],
+			server_place(routes, first_backend(routes, table, row), server), hops, count);
 
 	/* A later fragment has no ports to hash. Its first hop accepts it in any case. */
 	if (!alt || (flow->kind == FLOW_FRAGMENT && alt & STEERING_PORTS))
@@ -162,18 +213,22 @@ static inline uint8_t collect_hops(const struct flow *flow, const struct routes 
 struct steer_result steer_flow(
 	const struct flow *flow, const struct routes *routes, const struct steering_config *steering)
 {
-	struct steer_result result = {0};
+	struct steer_result result = {.server = QUIC_NO_SERVER};
+	struct place place;
 
 	if (flow->martian && steering->admission.drop_martians) {
 		result.verdict = VERDICT_DROP_MARTIAN;
 		return result;
 	}
-	result.verdict = classify(flow, routes, steering, &result.table);
+	result.verdict = classify(flow, routes, steering, &place);
 	if (result.verdict != VERDICT_FORWARDED)
 		return result;
+	result.table = place.table;
+	result.quic = (uint8_t)place.quic;
+	result.server = place.server;
 	result.hash = steer_hash(flow, routes, result.table, steering->hash_fields);
 	result.row = (uint16_t)result.hash;
-	result.hop_count = collect_hops(flow, routes, steering, result.table, result.row, result.hops);
+	result.hop_count = collect_hops(flow, routes, steering, result.table, result.row, result.server, result.hops);
 	return result;
 }
 
@@ -181,11 +236,17 @@ void steer_classify(
 	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
 {
 	BURST_EACH (lane, lanes) {
-		if (burst->verdict[lane] == VERDICT_FORWARDED)
-			burst->verdict[lane] =
-				(uint8_t)classify(&burst->flow[lane], routes, steering, &burst->table[lane]);
-		else if (burst->verdict[lane] == VERDICT_DROP_UNMATCHED)
+		struct place place;
+
+		if (burst->verdict[lane] == VERDICT_DROP_UNMATCHED)
 			burst->verdict[lane] = (uint8_t)steer_unmatched(steering);
+		else if (burst->verdict[lane] == VERDICT_FORWARDED)
+			burst->verdict[lane] = (uint8_t)classify(&burst->flow[lane], routes, steering, &place);
+		if (burst->verdict[lane] != VERDICT_FORWARDED)
+			continue;
+		burst->table[lane] = place.table;
+		burst->quic[lane] = (uint8_t)place.quic;
+		burst->server[lane] = place.server;
 	}
 }
 
@@ -220,12 +281,13 @@ static void collect_lanes(
 {
 	BURST_EACH (lane, lanes)
 		if (burst->verdict[lane] == VERDICT_FORWARDED) {
-			const struct routes_table *table = &routes->tables[burst->table[lane]];
+			uint32_t first = first_backend(routes, burst->table[lane], burst->row[lane]);
+			uint32_t server = burst->server[lane];
+			bool server_first = server != QUIC_NO_SERVER && !server_place(routes, first, server);
 
-			burst->backend[lane] = routes_backend(
-				routes, burst->table[lane], table->rows[(size_t)burst->row[lane] * table->row_hops]);
+			burst->backend[lane] = server_first ? server : first;
 			burst->hop_count[lane] = collect_hops(&burst->flow[lane], routes, steering, burst->table[lane],
-				burst->row[lane], burst->hops[lane]);
+				burst->row[lane], server, burst->hops[lane]);
 		}
 }
 

@@ -17,6 +17,8 @@ _Static_assert(ENCAPSULATE_MAX_HOPS - 1 <= GUE_MAX_LATER_HOPS, "GUE has room for
 struct steer_result {
 	enum verdict verdict;
 	uint16_t table;
+	uint8_t quic; /* enum quic_fate */
+	uint32_t server; /* as in struct burst */
 	uint8_t hop_count; /* at least 1 */
 	uint16_t row;
 	uint64_t hash;

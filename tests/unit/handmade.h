@@ -68,6 +68,35 @@ static inline void handmade_bind(
 	assert(netprefix_parse(prefix, &bind->prefix, &host_bits) && !host_bits);
 }
 
+/* Gives a table a configuration of each kind. Backend b has the server IDs 11 BBBB and 11 0000 BBBB, so that the
+ * shorter one is a part of a longer one. */
+static inline void handmade_quic(struct table *table)
+{
+	static const struct quic_config configs[] = {{0, 3, 4, true, {1}}, {2, 3, 13, true, {2}}, {4, 5, 7, false, {0}},
+		{1, 3, 16, true, {3}}, {3, 3, 7, true, {4}}};
+
+	table->quic_count = sizeof(configs) / sizeof(*configs);
+	memcpy(table->quic, configs, sizeof(configs));
+	for (uint32_t b = 0; b < table->backend_count; b++) {
+		struct quic_server_id *ids = table->backends[b].server_ids;
+
+		ids[0] = (struct quic_server_id){3, {0x11, (uint8_t)(b >> 8), (uint8_t)b}};
+		ids[1] = (struct quic_server_id){5, {0x11, 0, 0, (uint8_t)(b >> 8), (uint8_t)b}};
+	}
+}
+
+/* Writes a connection ID of the table's configuration `config` that names a backend. Returns its size. */
+static inline uint32_t handmade_cid(const struct table *table, uint32_t config, uint32_t backend, uint8_t *cid)
+{
+	struct quic_codec *codec = quic_codec_create(&table->quic[config]);
+	const struct quic_server_id *ids = table->backends[backend].server_ids;
+	uint8_t nonce[QUIC_MAX_NONCE] = {(uint8_t)backend, 1, 2, 3};
+
+	quic_encode(codec, 5, ids[table->quic[config].server_id_length == 5].bytes, nonce, cid);
+	quic_codec_free(codec);
+	return quic_cid_size(&table->quic[config]);
+}
+
 /* Takes over the set. */
 static inline struct routes *handmade_routes(struct table_set *set)
 {

@@ -208,22 +208,22 @@ static int compare_extents(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Ranges of one table that touch are one range in `ranges`. */
+/* Ranges of the same order that touch are one range in `ranges`. */
 static void add_range(
 	struct classifier *classifier, struct node *node, unsigned p, uint32_t start, uint32_t end, uint32_t number)
 {
 	struct classify_range *last = classifier->ranges + classifier->range_count - 1;
-	uint16_t table = (uint16_t)(number / CLASSIFY_BINDS);
+	uint16_t order = (uint16_t)classify_order((int)number);
 
 	classifier->bind_ranges[classifier->bind_range_count++] =
 		(struct classify_bind_range){.start = (uint16_t)start, .end = (uint16_t)(end - 1), .number = number};
 	node->range_count[p]++;
-	if (node->count[p] && last->table == table && (uint32_t)last->end + 1 == start) {
+	if (node->count[p] && last->order == order && (uint32_t)last->end + 1 == start) {
 		last->end = (uint16_t)(end - 1);
 		return;
 	}
 	classifier->ranges[classifier->range_count++] =
-		(struct classify_range){.start = (uint16_t)start, .end = (uint16_t)(end - 1), .table = table};
+		(struct classify_range){.start = (uint16_t)start, .end = (uint16_t)(end - 1), .order = order};
 	node->count[p]++;
 }
 
@@ -334,6 +334,15 @@ static void link_parents(struct classifier *classifier)
 	}
 }
 
+/* Without configurations of QUIC no CID can be decoded. */
+static uint32_t number_of(const struct table_set *set, uint32_t t, uint32_t bind)
+{
+	bool quic = set->tables[t].quic_count && set->tables[t].binds[bind].quic &&
+		    set->tables[t].binds[bind].protocol == TABLE_UDP;
+
+	return t * CLASSIFY_BINDS + bind + (quic ? 0 : CLASSIFY_NOT_QUIC);
+}
+
 static struct claim *collect_claims(const struct table_set *set, size_t count)
 {
 	struct claim *claims = calloc(count + 1, sizeof(*claims));
@@ -341,7 +350,7 @@ static struct claim *collect_claims(const struct table_set *set, size_t count)
 
 	for (uint32_t t = 0; claims && t < set->count; t++)
 		for (uint32_t i = 0; i < set->tables[t].bind_count; i++)
-			claims[at++] = (struct claim){&set->tables[t].binds[i], t * CLASSIFY_BINDS + i};
+			claims[at++] = (struct claim){&set->tables[t].binds[i], number_of(set, t, i)};
 	if (claims)
 		qsort(claims, count, sizeof(*claims), compare_claims);
 	return claims;

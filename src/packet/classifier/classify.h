@@ -22,7 +22,7 @@ struct classifier;
 /* A range of ports that binds of one prefix and protocol cover. The ranges of a prefix are disjoint and ascending. */
 struct classify_range {
 	uint16_t start, end; /* inclusive */
-	uint16_t table; /* the lowest table with such a bind */
+	uint16_t order; /* the lowest classify_order() of such a bind */
 };
 
 /* The same for each bind of the prefix that is the first for some of its ports. */
@@ -42,7 +42,10 @@ struct classify_prefix {
 
 #define CLASSIFY_NO_PREFIX UINT32_MAX
 
-#define CLASSIFY_BINDS (1 << 20) /* more than any table has; with TABLE_MAX_TABLES tables, all numbers fit an int */
+#define CLASSIFY_BINDS (1 << 20) /* numbers of a table; with TABLE_MAX_TABLES tables, all numbers fit an int */
+/* Added to the index of a bind without QUIC, so that in each table the binds with QUIC come first. */
+#define CLASSIFY_NOT_QUIC (CLASSIFY_BINDS / 2)
+_Static_assert(TABLE_MAX_BINDS <= CLASSIFY_NOT_QUIC, "a table has no more binds than numbers");
 
 enum {
 	CLASSIFY_NONE = -1, /* no bind matches */
@@ -61,8 +64,8 @@ uint32_t classify_prefix_count(const struct classifier *classifier);
 struct classify_prefix classify_prefix_at(const struct classifier *classifier, uint32_t index);
 
 /*
- * The lookups return the number of a bind, table * CLASSIFY_BINDS + index in the table, or CLASSIFY_NONE or
- * CLASSIFY_AMBIGUOUS. destination: 4 or 16 bytes by family (enum netaddr_family), network order.
+ * The lookups return the number of a bind, table * CLASSIFY_BINDS + index in the table (+ CLASSIFY_NOT_QUIC), or
+ * CLASSIFY_NONE or CLASSIFY_AMBIGUOUS. destination: 4 or 16 bytes by family (enum netaddr_family), network order.
  */
 
 /* The first bind for address, protocol and port (host order). */
@@ -92,5 +95,16 @@ static inline int classify_table(int found)
 /* The index in its table of a bind that a lookup returned. */
 static inline uint32_t classify_bind(int found)
 {
-	return (uint32_t)found % CLASSIFY_BINDS;
+	return (uint32_t)found % CLASSIFY_NOT_QUIC;
+}
+
+/* Binds of lower order win: 2 * table, + 1 without QUIC. A negative result stays as it is. */
+static inline int classify_order(int found)
+{
+	return found < 0 ? found : found / CLASSIFY_NOT_QUIC;
+}
+
+static inline bool classify_order_has_quic(int order)
+{
+	return order % 2 == 0;
 }

@@ -146,7 +146,7 @@ static uint32_t write_page(uint16_t entries[PORTS], uint32_t number, const struc
 		uint32_t to = ranges[i].end < last ? ranges[i].end : last;
 
 		for (uint32_t port = from; port <= to; port++)
-			entries[port - first] = lower(entries[port - first], (uint16_t)(ranges[i].table + 1));
+			entries[port - first] = lower(entries[port - first], (uint16_t)(ranges[i].order + 1));
 		if (ranges[i].end > last)
 			break;
 	}
@@ -168,7 +168,7 @@ static bool fill_pages(
 		memcpy(entries, page_at(store, pages[number]), PAGE_SIZE);
 		if (ranges[at].start <= number * PORTS && ranges[at].end >= number * PORTS + PORTS - 1 &&
 			store->uniform[entries[0]] == pages[number]) {
-			done = add_uniform(store, lower(entries[0], (uint16_t)(ranges[at].table + 1)), &pages[number]);
+			done = add_uniform(store, lower(entries[0], (uint16_t)(ranges[at].order + 1)), &pages[number]);
 			at += ranges[at].end == number * PORTS + PORTS - 1;
 		} else {
 			at += write_page(entries, number, ranges + at, count - at);
@@ -206,7 +206,7 @@ static bool same_recipe(const struct recipe *a, const struct recipe *b)
 		return false;
 	for (uint32_t i = 0; i < a->count; i++)
 		if (a->ranges[i].start != b->ranges[i].start || a->ranges[i].end != b->ranges[i].end ||
-			a->ranges[i].table != b->ranges[i].table)
+			a->ranges[i].order != b->ranges[i].order)
 			return false;
 	return true;
 }
@@ -220,7 +220,7 @@ static struct recipe *find_recipe(const struct port_pages *store, const struct r
 	for (uint32_t i = 0; i < recipe->count; i++) {
 		const struct classify_range *range = &recipe->ranges[i];
 
-		hash = mix(hash, range->start ^ (uint64_t)range->end << 16 ^ (uint64_t)range->table << 32);
+		hash = mix(hash, range->start ^ (uint64_t)range->end << 16 ^ (uint64_t)range->order << 32);
 	}
 	slot = (uint32_t)(hash >> 16) & store->recipe_mask;
 	while (store->recipes[slot].count && !same_recipe(&store->recipes[slot], recipe))

@@ -19,7 +19,7 @@ void port_pages_free(struct port_pages *store);
 
 /*
  * Returns the port map of a prefix for one protocol: the map of its parent prefix, where each range takes the ports
- * whose table is higher or missing. Without room for the map, the result is the map of PORTMAP_MISFIT. False: out of
+ * whose order is higher or missing. Without room for the map, the result is the map of PORTMAP_MISFIT. False: out of
  * memory.
  */
 bool port_pages_map(

@@ -38,7 +38,7 @@ static void count_misfit(struct portmap *portmap, const struct classify_prefix *
 	portmap->misfits++;
 	for (unsigned p = 0; p < PROTOCOLS; p++)
 		for (uint32_t i = 0; i < prefix->counts[p]; i++)
-			table_mask_add(&portmap->misfit_tables, prefix->ranges[p][i].table);
+			table_mask_add(&portmap->misfit_tables, prefix->ranges[p][i].order / 2);
 }
 
 static bool assign_maps(struct builder *builder, struct port_pages *pages)

@@ -2,7 +2,7 @@
 /*
  * Port maps: the classifier compiled for speed. A lookup costs the same for any number of binds. For each prefix length
  * in use, longest first, a perfect hash finds the prefix that covers the destination. Each prefix has a port map for
- * each protocol, which has the lowest table for every port. A port map is a list of pages, each for 256 ports. Prefixes
+ * each protocol, which has the lowest order for every port. A port map is a list of pages, each for 256 ports. Prefixes
  * with equal port maps share one, and port maps share equal pages. Built once, read-only afterwards.
  *
  * Ports for which there was no room have the entry PORTMAP_MISFIT. The caller asks the classifier for them.
@@ -25,7 +25,7 @@
 
 #define PORTMAP_CONSTANTS 2 /* port maps, and pages, whose entries are all the same; the others come from binds */
 
-/* An entry of a page is the table index + 1, PORTMAP_NONE if no bind matches, or PORTMAP_MISFIT. */
+/* An entry of a page is classify_order() + 1, PORTMAP_NONE if no bind matches, or PORTMAP_MISFIT. */
 #define PORTMAP_NONE   0
 #define PORTMAP_MISFIT UINT16_MAX
 
@@ -110,7 +110,7 @@ static inline uint32_t portmap_fold(const uint32_t factors[4], uint64_t low, uin
 struct portmap *portmap_build(const struct classifier *classifier, const struct portmap_limits *limits);
 void portmap_free(struct portmap *portmap);
 
-/* Returns the same as classify_port(), or PORTMAP_UNKNOWN. */
+/* Returns classify_order() of classify_port(), or PORTMAP_UNKNOWN. */
 int portmap_find(
 	const struct portmap *portmap, uint8_t family, const uint8_t *destination, uint8_t protocol, uint16_t port);
 

@@ -3,6 +3,7 @@
 
 #include "packet/lanes/lanes_emit.h"
 #include "packet/lanes/lanes_parse.h"
+#include "packet/lanes/lanes_quic.h"
 #include "packet/lanes/lanes_steer.h"
 
 /* Called for each block in four stages, so that a full burst prefetches as many packets as it has. */
@@ -36,6 +37,7 @@ INLINE void rejoin(
 		block->table[i] = burst->table[lane];
 		block->hash[i] = burst->hash[lane];
 		block->alt_hash[i] = burst->alt_hash[lane];
+		block->server[i] = burst->server[lane];
 		lanes->ports[at] = swap16(flow->hint);
 	}
 }
@@ -67,6 +69,8 @@ INLINE uint64_t steer_and_write(const struct lanes_job *job, struct lanes *lanes
 	for (uint32_t b = 0; b < count; b++) {
 		prefetch_some(job);
 		find_hops(job->routes, &blocks[b]);
+		if (job->routes->quic)
+			insert_servers(job->routes, &blocks[b]);
 		if (alt_fields)
 			find_alternative_hops(job->routes, &blocks[b]);
 	}
@@ -133,6 +137,8 @@ INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes,
 	}
 	for (uint32_t b = 0; b < count; b++)
 		find_tables(job, lanes->ports + b * BLOCK, &blocks[b]);
+	if (job->routes->quic)
+		find_servers(job, lanes, v6, blocks, burst);
 	return steer_and_write(job, lanes, v6, false, blocks, burst);
 }
 

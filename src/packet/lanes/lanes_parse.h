@@ -56,6 +56,8 @@ struct block {
 	uint32_t refused[BLOCK]; /* the verdict of an eligible packet that no bind matches or that is martian, else 0 */
 	uint32_t without_next_hop[BLOCK]; /* 1: eligible, but no next hop is known. Only with several next hops */
 	uint32_t udp[BLOCK]; /* 1: UDP, 0: TCP */
+	uint32_t quic[BLOCK]; /* 1: eligible, to a bind with `quic`. Only if routes->quic is set, as the next */
+	uint32_t server[BLOCK]; /* as in struct burst */
 	uint32_t map[BLOCK]; /* port map of the destination */
 	uint32_t table[BLOCK];
 	uint64_t hash[BLOCK], alt_hash[BLOCK];
@@ -393,6 +395,7 @@ INLINE void load_parsed(const struct lanes_job *job, const struct burst *burst, 
 		load_flow(flow, v6, lanes, at);
 		block->total[at % BLOCK] = flow->ip_size;
 		block->table[at % BLOCK] = burst->table[lane];
+		block->server[at % BLOCK] = burst->server[lane];
 		block->refused[at % BLOCK] = 0;
 		block->eligible[at % BLOCK] = (burst->headroom[lane] >= headroom) & has_alternative_row(job, flow);
 		at++;
@@ -402,6 +405,7 @@ INLINE void load_parsed(const struct lanes_job *job, const struct burst *burst, 
 		load_flow(&none, v6, lanes, at);
 		blocks[at / BLOCK].total[at % BLOCK] = blocks[at / BLOCK].table[at % BLOCK] = 0;
 		blocks[at / BLOCK].refused[at % BLOCK] = blocks[at / BLOCK].eligible[at % BLOCK] = 0;
+		blocks[at / BLOCK].server[at % BLOCK] = QUIC_NO_SERVER;
 	}
 }
 

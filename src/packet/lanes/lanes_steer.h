@@ -145,12 +145,15 @@ INLINE void find_tables(const struct lanes_job *job, const uint32_t *ports, stru
 	uint32_t entry[BLOCK];
 
 	load_entries(job->routes->portmap, ports, block->map, entry);
+	if (job->routes->quic)
+		EACH (i)
+			block->quic[i] = entry[i] & 1; /* as classify_order_has_quic() */
 	EACH (i) {
 		uint32_t none = entry[i] == PORTMAP_NONE, matched = !(none | (entry[i] == PORTMAP_MISFIT));
 
 		block->refused[i] |= unmatched & -(block->eligible[i] & none); /* no eligible packet is refused yet */
 		block->eligible[i] &= matched;
-		block->table[i] = (entry[i] - 1) & -matched;
+		block->table[i] = (entry[i] - 1) / 2 & -matched;
 	}
 }
 

@@ -250,7 +250,7 @@ static int scan(const struct netaddr *addr, uint8_t protocol, uint16_t port, int
 	for (uint32_t t = 0; t < set.count; t++) {
 		for (uint32_t i = 0; i < set.tables[t].bind_count; i++) {
 			const struct table_bind *bind = &set.tables[t].binds[i];
-			int number = (int)(t * CLASSIFY_BINDS + i);
+			int number = (int)(t * CLASSIFY_BINDS + CLASSIFY_NOT_QUIC + i);
 
 			if (!netprefix_covers(&bind->prefix, addr))
 				continue;

@@ -22,7 +22,7 @@ static void add_bind(uint32_t table, struct netaddr addr, uint8_t length, uint8_
 	if ((to->bind_count & (to->bind_count - 1)) == 0)
 		to->binds = realloc(to->binds, (2 * to->bind_count + 1) * sizeof(*to->binds));
 	bind = &to->binds[to->bind_count++];
-	*bind = (struct table_bind){{addr, length}, start, end, protocol};
+	*bind = (struct table_bind){{addr, length}, start, end, protocol, false};
 	netprefix_mask(bind->prefix.addr.bytes, netaddr_size(&addr), length);
 }
 
@@ -88,7 +88,7 @@ static void assert_same_prefix(struct netaddr addr)
 
 static int expected(struct netaddr addr, uint8_t protocol, uint16_t port)
 {
-	return classify_table(classify_port(classifier, addr.family, addr.bytes, protocol, port));
+	return classify_order(classify_port(classifier, addr.family, addr.bytes, protocol, port));
 }
 
 static void assert_agrees(struct netaddr addr, uint8_t protocol, uint16_t port)
@@ -360,12 +360,12 @@ static void test_ipv6_prefixes_with_equal_keys_get_another_level(void **state)
 	for (uint32_t i = 0; i < COUNT; i++) {
 		memcpy(bytes + 8, &(uint64_t){random_u64()}, 8);
 		set.tables[0].binds[i] =
-			(struct table_bind){{netaddr_from_bytes(NETADDR_V6, bytes), 128}, 80, 80, TABLE_TCP};
+			(struct table_bind){{netaddr_from_bytes(NETADDR_V6, bytes), 128}, 80, 80, TABLE_TCP, false};
 	}
 	build(&portmap_limits);
 	assert_int_equal(portmap->v6_levels, 2);
 	for (uint32_t i = 0; i < COUNT; i++)
-		assert_int_equal(find(set.tables[0].binds[i].prefix.addr, TABLE_TCP, 80), 0);
+		assert_int_equal(find(set.tables[0].binds[i].prefix.addr, TABLE_TCP, 80), 1);
 }
 
 static void test_portmap_without_binds_matches_nothing(void **state)

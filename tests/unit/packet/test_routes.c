@@ -26,8 +26,8 @@ static void test_routes_take_over_the_table_set(void **state)
 	assert_int_equal(routes->digest, table_set_digest(&routes->set));
 	assert_int_equal(routes->first_hops, table_set_first_hops(&routes->set));
 	assert_int_not_equal(routes->first_hops, routes->digest);
-	assert_int_equal(
-		classify_port(routes->classifier, NETADDR_V4, (uint8_t[]){10, 0, 0, 1}, TABLE_TCP, 80), CLASSIFY_BINDS);
+	assert_int_equal(classify_port(routes->classifier, NETADDR_V4, (uint8_t[]){10, 0, 0, 1}, TABLE_TCP, 80),
+		CLASSIFY_BINDS + CLASSIFY_NOT_QUIC);
 	routes_free(routes);
 }
 

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The stages of the fast path for binds with `quic`: decode the connection IDs of all packets together, and move each
+ * server to its place among the hops. Only lanes.c includes this file, and bursts skip it unless routes->quic.
+ */
+#pragma once
+
+#include "packet/lanes/lanes_parse.h"
+#include "packet/quic_routes.h"
+#include "packet/routes.h"
+
+/* The connection IDs of a family of packets. */
+struct cids {
+	uint32_t count;
+	bool mixed; /* they have different configurations */
+	uint8_t at[BURST_MAX]; /* entry in struct lanes */
+	const struct quic_routes_config *config[BURST_MAX];
+	uint8_t slots[BURST_MAX][QUIC_SLOT] __attribute__((aligned(64)));
+};
+
+/* Copies the bytes that the configuration reads. */
+INLINE void copy_cid(uint8_t slot[QUIC_SLOT], const struct quic_dcid *cid, uint32_t cid_size)
+{
+	_Static_assert(QUIC_MAX_CID == 20, "the loads below have all bytes of a connection ID");
+	if (__builtin_expect(cid->size >= QUIC_MAX_CID, 1)) {
+		memcpy(slot, cid->bytes, 16);
+		memcpy(slot + 16, cid->bytes + 16, 4);
+	} else {
+		memcpy(slot, cid->bytes, cid_size);
+	}
+}
+
+/* Adds the connection ID of entry `at`. Returns QUIC_ROUTED, or why there is none. */
+INLINE enum quic_fate add_cid(
+	struct cids *cids, const struct quic_routes *routes, const uint8_t *payload, uint32_t size, uint32_t at)
+{
+	struct quic_dcid cid = {.bytes = payload + 1, .size = size - 1};
+	const struct quic_routes_config *config;
+
+	if ((size < 2 || payload[0] & 0x80) && !quic_find_dcid(payload, size, &cid))
+		return QUIC_UNROUTABLE_SHORT;
+	config = &routes->configs[quic_config_id(cid.bytes[0])];
+	if (cid.size < config->cid_size)
+		return config->codec ? QUIC_UNROUTABLE_SHORT : QUIC_UNROUTABLE_CONFIG;
+	copy_cid(cids->slots[cids->count], &cid, config->cid_size);
+	cids->at[cids->count] = (uint8_t)at;
+	cids->config[cids->count] = config;
+	cids->mixed |= config != cids->config[0];
+	cids->count++;
+	return QUIC_ROUTED;
+}
+
+/* Decodes connection IDs of several configurations: those of each configuration together. */
+static __attribute__((noinline)) void decode_mixed(struct cids *cids)
+{
+	uint8_t slots[BURST_MAX][QUIC_SLOT] __attribute__((aligned(64)));
+	uint64_t left = UINT64_MAX >> (BURST_MAX - cids->count);
+
+	while (left) {
+		const struct quic_routes_config *config = cids->config[__builtin_ctzll(left)];
+		uint64_t same = 0;
+		uint32_t count = 0;
+
+		BURST_EACH (n, left) {
+			if (cids->config[n] != config)
+				continue;
+			same |= 1ull << n;
+			memcpy(slots[count++], cids->slots[n], QUIC_SLOT);
+		}
+		quic_decode_many(config->codec, slots, count);
+		count = 0;
+		BURST_EACH (n, same)
+			memcpy(cids->slots[n], slots[count++], QUIC_SLOT);
+		left &= ~same;
+	}
+}
+
+/* Finds the backends that the decoded connection IDs name. */
+INLINE void find_named(const struct routes *routes, const struct lanes *lanes, struct cids *cids,
+	struct block blocks[BURST_MAX / BLOCK], struct burst *burst)
+{
+	for (uint32_t n = 0; n < cids->count; n++) {
+		uint32_t at = cids->at[n];
+		struct block *block = &blocks[at / BLOCK];
+		const struct quic_routes_server *server;
+		bool found;
+
+		cids->slots[n][QUIC_ROUTES_ID_SIZE - 1] = cids->config[n]->server_id_length;
+		server = quic_routes_server(routes->tables[block->table[at % BLOCK]].quic, cids->slots[n]);
+		found = server->id[1] != 0;
+		block->server[at % BLOCK] = found ? server->backend : QUIC_NO_SERVER;
+		burst->quic[lanes->index[at]] = (uint8_t)(found ? QUIC_ROUTED + server->down : QUIC_UNROUTABLE_SERVER);
+	}
+}
+
+/* Finds the server of each packet to a bind with `quic`. */
+INLINE void find_servers(const struct lanes_job *job, const struct lanes *lanes, bool v6,
+	struct block blocks[BURST_MAX / BLOCK], struct burst *burst)
+{
+	uint32_t headers = (v6 ? NET_IPV6_SIZE : NET_IPV4_SIZE) + NET_UDP_SIZE;
+	struct cids cids;
+
+	cids.count = 0;
+	cids.mixed = false;
+	for (uint32_t base = 0; base < lanes->count; base += BLOCK) {
+		struct block *block = &blocks[base / BLOCK];
+		uint32_t quic = 0;
+
+		EACH (i)
+			block->server[i] = QUIC_NO_SERVER;
+		EACH (i)
+			quic |= (block->quic[i] & block->eligible[i]) << i;
+		BURST_EACH (i, quic) {
+			uint32_t lane = lanes->index[base + i];
+
+			burst->quic[lane] = (uint8_t)add_cid(&cids, job->routes->tables[block->table[i]].quic,
+				burst->frame[lane] + NET_ETHERNET_SIZE + headers, block->total[i] - headers,
+				base + (uint32_t)i);
+		}
+	}
+	if (!cids.count)
+		return;
+	if (__builtin_expect(cids.mixed, 0))
+		decode_mixed(&cids);
+	else
+		quic_decode_many(cids.config[0]->codec, cids.slots, cids.count);
+	find_named(job->routes, lanes, &cids, blocks, burst);
+}
+
+/*
+ * Inserts each server into the hops of the row, as insert_server() in steer.c. The hops up to the place where the
+ * server was move back. A packet without a server has the first hop inserted, which changes nothing.
+ */
+INLINE void insert_servers(const struct routes *routes, struct block *block)
+{
+	uint32_t server[BLOCK], hop[BLOCK], behind[BLOCK] = {0}, first_down[BLOCK], done[BLOCK], moved[BLOCK], most = 0;
+
+	EACH (i)
+		server[i] = block->server[i] == QUIC_NO_SERVER ? block->backend[i] : block->server[i];
+	gather_u32(routes->addresses, server, hop);
+	if (routes->down) {
+		gather_u32(routes->down, server, behind);
+		gather_u32(routes->down, block->backend, first_down);
+		EACH (i)
+			behind[i] &= first_down[i] ^ 1;
+	}
+	EACH (i) {
+		uint32_t first = block->hops[0][i], second = block->hops[1][i];
+
+		done[i] = first == hop[i];
+		block->hop_count[i] += (block->hop_count[i] == 1) & (done[i] ^ 1);
+		block->hops[0][i] = behind[i] ? first : hop[i];
+		block->hops[1][i] = done[i] ? second : behind[i] ? hop[i] : first;
+		block->backend[i] = behind[i] ? block->backend[i] : server[i];
+		done[i] |= second == hop[i];
+		moved[i] = second;
+		most |= block->hop_count[i];
+	}
+	for (uint32_t pair = 0; 2 * pair + 2 < PREBUILT_MAX_HOPS && most > 2 * pair + 2; pair++)
+		EACH (i) {
+			uint32_t even = (uint32_t)block->later[pair][i], odd = (uint32_t)(block->later[pair][i] >> 32);
+			uint32_t new_even = done[i] ? even : moved[i];
+
+			done[i] |= even == hop[i];
+			block->later[pair][i] = new_even | (uint64_t)(done[i] ? odd : even) << 32;
+			done[i] |= odd == hop[i];
+			moved[i] = odd;
+		}
+}

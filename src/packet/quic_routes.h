@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finds the server that a connection ID of QUIC names, among the backends of a table
+ * (docs/reference/steering.md#quic). The control thread builds it, and it is read-only afterwards. Pure.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "common/byteorder.h"
+#include "common/span.h"
+#include "quic/quic.h"
+#include "table/table.h"
+
+/* What a packet to a bind with `quic` counts as. Each packet has one. */
+enum quic_fate {
+	QUIC_NONE, /* no such packet; a fragment; an ICMP error that quotes no connection ID */
+	QUIC_ROUTED,
+	QUIC_DOWN, /* its server is down */
+	QUIC_UNROUTABLE_CONFIG,
+	QUIC_UNROUTABLE_SHORT,
+	QUIC_UNROUTABLE_SERVER,
+	QUIC_FATES,
+};
+
+#define QUIC_NO_SERVER UINT32_MAX
+
+struct quic_routes_config {
+	struct quic_codec *codec; /* NULL: no such configuration */
+	uint32_t cid_size; /* bytes of a connection ID that the codec reads; UINT32_MAX without a codec */
+	uint8_t server_id_length;
+};
+
+/* A server ID in the form of quic_decode_many(), with its length as the last byte. id[1] is 0 in a free slot. */
+struct quic_routes_server {
+	uint64_t id[2];
+	uint32_t backend; /* index in routes->addresses */
+	uint32_t down; /* 1: the backend is down */
+};
+
+struct quic_routes {
+	struct quic_routes_config configs[QUIC_MAX_CONFIGS + 1]; /* by the three bits in the connection ID */
+	/* A hash table with open addressing, at most half full. A slot has the server IDs whose hash has its number in
+	 * the bits from `shift` on. */
+	struct quic_routes_server *servers;
+	uint32_t shift, mask;
+};
+
+/* first_backend: index in routes->addresses of the table's first backend. NULL: out of memory. The caller frees the
+ * result with quic_routes_free(). */
+struct quic_routes *quic_routes_create(const struct table *table, uint32_t first_backend);
+void quic_routes_free(struct quic_routes *routes);
+
+/*
+ * Finds the server of a UDP payload, or of one that an ICMP error quotes. *backend: index in routes->addresses, or
+ * QUIC_NO_SERVER unless the result is QUIC_ROUTED or QUIC_DOWN. payload: as in struct flow.
+ */
+enum quic_fate quic_routes_find(const struct quic_routes *routes, struct span payload, bool quoted, uint32_t *backend);
+
+#define QUIC_ROUTES_ID_SIZE 16 /* of a server ID, padded and with its length as the last byte */
+
+static inline uint32_t quic_routes_slot(const struct quic_routes *routes, uint64_t low, uint64_t high)
+{
+	return (uint32_t)((low * 0x9e3779b97f4a7c15u ^ high * 0xbf58476d1ce4e5b9u) >> routes->shift);
+}
+
+/* Returns the server with this ID, or a free slot if there is none. */
+static inline const struct quic_routes_server *quic_routes_server(
+	const struct quic_routes *routes, const uint8_t id[QUIC_ROUTES_ID_SIZE])
+{
+	uint64_t low = load_le64(id), high = load_le64(id + 8);
+	uint32_t at = quic_routes_slot(routes, low, high);
+
+	while (routes->servers[at].id[1] && (routes->servers[at].id[0] != low || routes->servers[at].id[1] != high))
+		at = (at + 1) & routes->mask;
+	return &routes->servers[at];
+}
