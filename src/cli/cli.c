@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "cli/progress.h"
@@ -114,6 +116,12 @@ bool cli_load_conf(const char *path, struct conf *conf)
 	if (!loaded && strcmp(path, INSTALLED_DIRECTOR_CONF) == 0 && access(path, F_OK) < 0)
 		command_error("this path is the default of --config: name your director.conf with --config FILE");
 	return loaded;
+}
+
+bool cli_random(void *bytes, size_t size)
+{
+	return getrandom(bytes, size, 0) == (ssize_t)size ||
+	       command_error("the kernel gives no random bytes: %s", strerror(errno)) == COMMAND_OK;
 }
 
 const char *cli_health_name(bool healthy)

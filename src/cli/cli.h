@@ -82,5 +82,8 @@ static inline const char *cli_verb(uint64_t count)
 	return count == 1 ? "s" : "";
 }
 
+/* Fills the bytes with random ones. False, with an error: the kernel gives none. */
+bool cli_random(void *bytes, size_t size);
+
 /* "up" or "down" */
 const char *cli_health_name(bool healthy);

@@ -174,6 +174,18 @@ uint32_t table_find_backend(const struct table *table, const uint32_t *order, co
 	return netaddr_compare(&table->backends[order[low]].addr, addr) == 0 ? order[low] : table->backend_count;
 }
 
+const char *table_quic_change(const struct table *before, const struct table *after, uint8_t id)
+{
+	const struct quic_config *old = before ? table_quic(before, id) : NULL,
+				 *new = after ? table_quic(after, id) : NULL;
+
+	if (!old || !new)
+		return old ? "removed" : new ? "added" : NULL;
+	if (old->server_id_length != new->server_id_length || old->nonce_length != new->nonce_length)
+		return "other lengths";
+	return old->keyed != new->keyed || memcmp(old->key, new->key, sizeof(old->key)) != 0 ? "another key" : NULL;
+}
+
 const char *table_label(const struct table_set *set, uint32_t index, char buf[16])
 {
 	if (set->tables[index].name)

@@ -161,6 +161,19 @@ static inline bool table_backend_is_good(const struct table_backend *backend)
 	return backend->healthy && (backend->state == TABLE_ACTIVE || backend->state == TABLE_FILLING);
 }
 
+/* Returns the QUIC configuration with this ID, or NULL: there is none. */
+static inline const struct quic_config *table_quic(const struct table *table, uint8_t id)
+{
+	for (uint32_t i = 0; i < table->quic_count; i++)
+		if (table->quic[i].id == id)
+			return &table->quic[i];
+	return NULL;
+}
+
+/* Returns what became of a QUIC configuration: "added", "removed", "another key" or "other lengths"; NULL: it is the
+ * same. A table may be NULL. */
+const char *table_quic_change(const struct table *before, const struct table *after, uint8_t id);
+
 /* Returns the server ID of this length, or NULL: there is none. */
 static inline const struct quic_server_id *table_server_id(
 	const struct quic_server_id ids[QUIC_MAX_SERVER_IDS], uint8_t length)

@@ -66,9 +66,9 @@ static bool is_published(const uint8_t key[SIPHASH_KEY_SIZE])
 }
 
 /* Returns key `index` of the table, and sets its name; NULL: there are fewer keys. */
-static const uint8_t *key_of(const struct table *table, uint32_t index, char name[16])
+static const uint8_t *key_of(const struct table *table, uint32_t index, char name[24])
 {
-	snprintf(name, 16, index == 0 ? "hash_key" : index == 1 ? "seed" : "quic[%u].key", index - 2);
+	snprintf(name, 24, index == 0 ? "hash_key" : index == 1 ? "seed" : "quic[%u].key", index - 2);
 	if (index < 2)
 		return index ? table->seed : table->hash_key;
 	return index - 2 < table->quic_count ? table->quic[index - 2].key : NULL;
@@ -77,7 +77,7 @@ static const uint8_t *key_of(const struct table *table, uint32_t index, char nam
 /* Adds a fault that names the first key that everybody knows, and counts the others. */
 static void lint_keys(const struct table_set *set, struct faults *faults)
 {
-	char where[48], name[16], others[32] = "";
+	char where[48], name[24], others[32] = "";
 	const uint8_t *key;
 	uint32_t count = 0;
 

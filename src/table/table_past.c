@@ -2,6 +2,7 @@
 #include "table/table_past.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int compare_backends(const void *a, const void *b)
 {
@@ -30,8 +31,10 @@ bool table_past_of(const struct table *table, bool with_health, struct table_pas
 		/* Without a balance, rows pass over unhealthy proxies as if these were not there. */
 		if ((backend->state != TABLE_ACTIVE && backend->state != TABLE_FILLING) || (!healthy && !table->balance))
 			continue;
-		state->backends[state->backend_count++] =
-			(struct table_past_backend){backend->addr, (uint16_t)table_backend_weight(backend), healthy};
+		state->backends[state->backend_count] = (struct table_past_backend){
+			backend->addr, (uint16_t)table_backend_weight(backend), healthy, {{0}}};
+		memcpy(state->backends[state->backend_count++].server_ids, backend->server_ids,
+			sizeof(backend->server_ids));
 		any |= healthy;
 	}
 	if (!any)

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "cli/edit/edit.h"
+#include "cli/edit/server_ids.h"
+#include "table/file/json/table_json_quic.h"
 
 int edit_check_addresses(const char *verb, char **operands, int count)
 {
@@ -123,23 +125,36 @@ static void note_missing_checks(const struct edit *edit, uint32_t t)
 	}
 }
 
-static bool add_to(struct edit *edit, uint32_t t, const char *operand, const char *checks)
+/* Adds a backend with these checks, or without any if they are NULL, and with server IDs if the table has `quic`. */
+static bool add_to(struct edit *edit, uint32_t t, const char *operand, const char *checks, struct server_ids *ids)
 {
+	const struct table *table = &edit->change.old.set.tables[t];
+	struct quic_server_id own[QUIC_MAX_SERVER_IDS] = {0};
 	struct netaddr addr = {0};
-	char text[NETADDR_TEXT_MAX], ip[NETADDR_TEXT_MAX + 2], state[16], path[32];
-	struct json_edit_member members[] = {{"ip", ip}, {"state", state}, {"healthy", "true"}, {"healthchecks", checks}};
+	char text[NETADDR_TEXT_MAX], ip[NETADDR_TEXT_MAX + 2], state[16], path[32], id[SERVER_ID_TEXT_MAX];
+	struct json_edit_member members[5] = {{"ip", ip}, {"state", state}, {"healthy", "true"}};
+	size_t count = 3;
+
+	for (uint32_t i = 0; i < table->quic_count; i++)
+		if (!server_ids_add(ids, table->quic[i].server_id_length, own))
+			return false;
+	if (own[0].length)
+		members[count++] = (struct json_edit_member){"server_id", server_id_text(own, id)};
+	if (checks)
+		members[count++] = (struct json_edit_member){"healthchecks", checks};
 
 	netaddr_parse(operand, &addr);
 	snprintf(ip, sizeof(ip), "\"%s\"", netaddr_format(&addr, text));
 	snprintf(state, sizeof(state), "\"%s\"", edit->state);
 	snprintf(path, sizeof(path), "tables[%u].backends", t);
-	return json_edit_append(&edit->change.after, path, members, checks ? 4 : 3);
+	return json_edit_append(&edit->change.after, path, members, count) || edit_failed(edit);
 }
 
 static bool add_all(struct edit *edit, uint32_t t)
 {
 	const struct table_set *set = &edit->change.old.set;
 	char label[16], *checks;
+	struct server_ids ids;
 	bool added = true;
 
 	for (int i = 0; i < edit->count; i++) {
@@ -157,10 +172,12 @@ static bool add_all(struct edit *edit, uint32_t t)
 		return false;
 	if (!checks)
 		note_missing_checks(edit, t);
+	server_ids_open(&ids, &set->tables[t], (size_t)edit->count);
 	for (int i = 0; i < edit->count && added; i++)
-		added = add_to(edit, t, edit->operands[i], checks);
+		added = add_to(edit, t, edit->operands[i], checks, &ids);
+	free(ids.taken);
 	free(checks);
-	return added || edit_failed(edit);
+	return added;
 }
 
 bool edit_add(struct edit *edit)

@@ -37,7 +37,8 @@ bool bind_operand_parse(const char *text, struct table_bind *bind)
 			colon = at;
 	if (!colon || (bracket && (colon - text < 2 || colon[-1] != ']')))
 		return false;
-	if (strcmp(slash + 1, "udp") == 0)
+	bind->quic = strcmp(slash + 1, "quic") == 0;
+	if (bind->quic || strcmp(slash + 1, "udp") == 0)
 		bind->protocol = TABLE_UDP;
 	else if (strcmp(slash + 1, "tcp") != 0)
 		return false;

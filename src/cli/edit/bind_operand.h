@@ -6,8 +6,8 @@
 
 /* The form, for messages. */
 #define BIND_OPERAND_FORM \
-	"ADDRESS:PORT/tcp or /udp, such as 203.0.113.10:443/tcp, 203.0.113.64/29:22/tcp or [2001:db8::10]:80-443/tcp"
+	"ADDRESS:PORT/tcp, /udp or /quic, such as 203.0.113.10:443/tcp, 203.0.113.64/29:22/tcp or [2001:db8::10]:80-443/tcp"
 
-/* Parses a bind: an address or prefix, IPv6 in brackets; a port or a range of ports; tcp or udp. False: *bind is
+/* Parses a bind: an address or prefix, IPv6 in brackets; a port or a range of ports; tcp, udp or quic. False: *bind is
  * undefined. */
 bool bind_operand_parse(const char *text, struct table_bind *bind);

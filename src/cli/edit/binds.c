@@ -39,17 +39,22 @@ static bool add_to(struct edit *edit, uint32_t t, const char *operand)
 {
 	struct table_bind bind;
 	char text[NETPREFIX_TEXT_MAX], ip[NETPREFIX_TEXT_MAX + 2], protocol[8], first[8], last[8], path[32];
-	struct json_edit_member members[] = {{"ip", ip}, {"proto", protocol}, {"port", first}, {"port_end", last}};
+	struct json_edit_member members[5] = {{"ip", ip}, {"proto", protocol}, {"port", first}};
+	size_t count = 3;
 
 	bind_operand_parse(operand, &bind);
 	snprintf(ip, sizeof(ip), "\"%s\"", netprefix_format(&bind.prefix, text));
 	snprintf(protocol, sizeof(protocol), "\"%s\"", table_protocol_name(bind.protocol));
 	snprintf(first, sizeof(first), "%u", bind.port_start);
 	snprintf(last, sizeof(last), "%u", bind.port_end);
-	if (bind.port_start != bind.port_end)
+	if (bind.port_start != bind.port_end) {
 		members[2].key = "port_start";
+		members[count++] = (struct json_edit_member){"port_end", last};
+	}
+	if (bind.quic)
+		members[count++] = (struct json_edit_member){"quic", "true"};
 	snprintf(path, sizeof(path), "tables[%u].binds", t);
-	return json_edit_append(&edit->change.after, path, members, bind.port_start != bind.port_end ? 4 : 3);
+	return json_edit_append(&edit->change.after, path, members, count);
 }
 
 bool edit_add_bind(struct edit *edit)
@@ -73,35 +78,42 @@ bool edit_add_bind(struct edit *edit)
 	return true;
 }
 
-static bool is_operand(const struct edit *edit, const struct table_bind *bind)
+static bool is_operand(const struct edit *edit, int count, const struct table_bind *bind)
 {
-	for (int i = 0; i < edit->count; i++)
+	for (int i = 0; i < count; i++)
 		if (is_same(bind, edit->operands[i]))
 			return true;
 	return false;
 }
 
-bool edit_remove_bind(struct edit *edit)
+bool edit_each_bind(struct edit *edit, int count, edit_visit *visit)
 {
 	const struct table_set *set = &edit->change.old.set;
 	bool found[TABLE_MAX_TABLES];
-	char path[64];
 
-	for (int i = 0; i < edit->count; i++) {
+	for (int i = 0; i < count; i++) {
 		for (uint32_t t = 0; t < set->count; t++)
 			found[t] = edit->selected[t] && has_bind(&set->tables[t], edit->operands[i]);
 		if (!edit_check_matches(edit, "bind", edit->operands[i], found))
 			return false;
 	}
-	for (uint32_t t = 0; t < set->count; t++) {
-		/* Backwards, so that the indices before stay valid. */
-		for (uint32_t b = set->tables[t].bind_count; b-- > 0;) {
-			if (!edit->selected[t] || !is_operand(edit, &set->tables[t].binds[b]))
-				continue;
-			snprintf(path, sizeof(path), "tables[%u].binds[%u]", t, b);
-			if (!json_edit_remove(&edit->change.after, path))
-				return edit_failed(edit);
-		}
-	}
+	/* Backwards, so that the indices before stay valid. */
+	for (uint32_t t = 0; t < set->count; t++)
+		for (uint32_t b = set->tables[t].bind_count; edit->selected[t] && b-- > 0;)
+			if (is_operand(edit, count, &set->tables[t].binds[b]) && !visit(edit, t, b, NULL))
+				return false;
 	return true;
+}
+
+static bool remove_bind(struct edit *edit, uint32_t t, uint32_t b, void *)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "tables[%u].binds[%u]", t, b);
+	return json_edit_remove(&edit->change.after, path) || edit_failed(edit);
+}
+
+bool edit_remove_bind(struct edit *edit)
+{
+	return edit_each_bind(edit, edit->count, remove_bind);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "table/file/json/table_json_quic.h"
 
 /* The two versions of a table. */
 struct versions {
@@ -30,16 +31,17 @@ static void line(struct versions *versions, const char *format, ...)
 	versions->lines++;
 }
 
-#define BACKEND_TEXT_MAX 48
+#define BACKEND_TEXT_MAX (64 + SERVER_ID_TEXT_MAX)
 
 static const char *backend_text(const struct table_backend *backend, char buf[BACKEND_TEXT_MAX])
 {
-	char weight[16] = "";
+	char weight[16] = "", ids[SERVER_ID_TEXT_MAX];
 
 	if (table_backend_weight(backend) != TABLE_DEFAULT_WEIGHT)
 		snprintf(weight, sizeof(weight), ", weight %u", table_backend_weight(backend));
-	snprintf(buf, BACKEND_TEXT_MAX, "%s%s%s", table_state_name(backend->state),
-		backend->healthy ? "" : ", not healthy", weight);
+	snprintf(buf, BACKEND_TEXT_MAX, "%s%s%s%s%s", table_state_name(backend->state),
+		backend->healthy ? "" : ", not healthy", weight, backend->server_ids[0].length ? ", server_id " : "",
+		backend->server_ids[0].length ? server_id_text(backend->server_ids, ids) : "");
 	return buf;
 }
 
@@ -105,6 +107,15 @@ static void describe_backends(struct versions *versions)
 	free(new_order);
 }
 
+/* A bind with `quic` is another one than without. */
+static int compare_binds(const void *a, const void *b)
+{
+	const struct table_bind *x = a, *y = b;
+	int order = table_bind_compare(a, b);
+
+	return order ? order : x->quic - y->quic;
+}
+
 /* Prints a line for each bind of `table` that `other` does not have. */
 static void describe_binds(
 	struct versions *versions, const struct table *table, const struct table *other, const char *what)
@@ -118,9 +129,9 @@ static void describe_binds(
 	}
 	for (uint32_t i = 0; i < other->bind_count; i++)
 		sorted[i] = other->binds[i];
-	qsort(sorted, other->bind_count, sizeof(*sorted), table_bind_compare);
+	qsort(sorted, other->bind_count, sizeof(*sorted), compare_binds);
 	for (uint32_t i = 0; i < table->bind_count; i++)
-		if (!bsearch(&table->binds[i], sorted, other->bind_count, sizeof(*sorted), table_bind_compare))
+		if (!bsearch(&table->binds[i], sorted, other->bind_count, sizeof(*sorted), compare_binds))
 			line(versions, "bind %s %s", table_bind_text(&table->binds[i], text), what);
 	free(sorted);
 }
@@ -176,6 +187,12 @@ static void describe_table(struct versions *versions)
 
 		if (strcmp(before ? before : "", after ? after : "") != 0)
 			line(versions, "http_%s of the health checks changed", http_setting_name(i));
+	}
+	for (uint8_t id = 0; id < QUIC_MAX_CONFIGS; id++) {
+		const char *change = table_quic_change(versions->old, versions->new, id);
+
+		if (change)
+			line(versions, "QUIC configuration %u: %s", id, change);
 	}
 	describe_binds(versions, versions->old, versions->new, "removed");
 	describe_binds(versions, versions->new, versions->old, "added");

@@ -97,6 +97,7 @@ static const struct verb {
 	{"undrain", edit_undrain, edit_check_addresses, "  undrain IP...               set their state to active\n"},
 	{"set", edit_set, edit_check_settings,
 		"  set IP... KEY=VALUE...      set members of backends (VALUE none removes one)\n"
+		"  set BIND... KEY=VALUE...    set members of binds\n"
 		"  set KEY=VALUE...            set members of a table\n"},
 	{"balance", edit_balance, edit_check_balance,
 		"  balance NUMBER|off          let no proxy be first in more than NUMBER times\n"
@@ -106,8 +107,15 @@ static const struct verb {
 		"                              or that --proxies prove to be unused\n"},
 	{"add-bind", edit_add_bind, edit_check_binds,
 		"  add-bind BIND...            add binds, such as 203.0.113.10:443/tcp,\n"
-		"                              203.0.113.64/29:22/tcp, [2001:db8::1]:80-443/udp\n"},
+		"                              203.0.113.64/29:22/tcp, [2001:db8::1]:80-443/udp,\n"
+		"                              203.0.113.10:443/quic\n"},
 	{"remove-bind", edit_remove_bind, edit_check_binds, "  remove-bind BIND...         remove binds\n"},
+	{"add-quic", edit_add_quic, edit_check_add_quic,
+		"  add-quic ID [KEY=VALUE...]  add a QUIC configuration, and server IDs to the\n"
+		"                              backends: server_id_length=3 nonce_length=8\n"
+		"                              key=random (or none, or 32 hex digits)\n"},
+	{"remove-quic", edit_remove_quic, edit_check_remove_quic,
+		"  remove-quic ID...           remove QUIC configurations, and unused server IDs\n"},
 };
 
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))

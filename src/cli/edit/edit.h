@@ -34,6 +34,8 @@ int edit_check_settings(const char *verb, char **operands, int count);
 int edit_check_balance(const char *verb, char **operands, int count);
 int edit_check_forget(const char *verb, char **operands, int count);
 int edit_check_binds(const char *verb, char **operands, int count);
+int edit_check_add_quic(const char *verb, char **operands, int count);
+int edit_check_remove_quic(const char *verb, char **operands, int count);
 
 /* Prints the keys that the verb set takes, for --help. */
 void edit_print_keys(void);
@@ -48,6 +50,8 @@ bool edit_balance(struct edit *edit);
 bool edit_forget(struct edit *edit);
 bool edit_add_bind(struct edit *edit);
 bool edit_remove_bind(struct edit *edit);
+bool edit_add_quic(struct edit *edit);
+bool edit_remove_quic(struct edit *edit);
 
 /* What a verb does with backend `b` of table `t`. False, with an error: nothing may be written. */
 typedef bool edit_visit(struct edit *edit, uint32_t t, uint32_t b, void *context);
@@ -57,6 +61,9 @@ typedef bool edit_visit(struct edit *edit, uint32_t t, uint32_t b, void *context
  * so that a visit may remove the backend. False, with an error: the choice of tables is not clear, or a visit failed.
  */
 bool edit_each_backend(struct edit *edit, int count, edit_visit *visit, void *context);
+
+/* The same for binds; `b` is the index of a bind. */
+bool edit_each_bind(struct edit *edit, int count, edit_visit *visit);
 
 /* Prints an error and returns false if the selection is not clear enough to change tables as a whole. */
 bool edit_needs_one_table(const struct edit *edit);

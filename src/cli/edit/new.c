@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -197,10 +195,8 @@ static bool make_key(char text[2 * SIPHASH_KEY_SIZE + 1])
 {
 	uint8_t key[SIPHASH_KEY_SIZE];
 
-	if (getrandom(key, sizeof(key), 0) != sizeof(key)) {
-		command_error("the kernel gives no random bytes for a key: %s", strerror(errno));
+	if (!cli_random(key, sizeof(key)))
 		return false;
-	}
 	text_hex(key, sizeof(key), text);
 	return true;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/edit/bind_operand.h"
 #include "cli/edit/edit.h"
 #include "common/text.h"
 #include "table/file/json/json_text.h"
@@ -17,6 +18,7 @@ struct target {
 
 static const struct target backend = {"backend", table_json_backend, table_json_checks};
 static const struct target table = {"table", table_json_table, table_json_defaults};
+static const struct target bind_target = {"bind", table_json_bind, (const struct json_member[]){{0}}};
 
 #define KEYS_TEXT_MAX 512
 
@@ -40,6 +42,7 @@ void edit_print_keys(void)
 
 	command_print(2, "KEYs of a backend: %s", keys_text(&backend, text));
 	command_print(2, "KEYs of a table: %s", keys_text(&table, text));
+	command_print(2, "KEYs of a bind: %s", keys_text(&bind_target, text));
 }
 
 /* Returns the member that KEY=VALUE sets, or NULL. Sets *in_checks if it is one of `healthchecks`. */
@@ -54,7 +57,15 @@ static const struct json_member *find_key(const struct target *target, const cha
 	return member && member->set ? member : NULL;
 }
 
-/* Returns the number of operands before the first KEY=VALUE: the backends. */
+/* Returns whether operands before the first KEY=VALUE are binds, and not addresses of backends. */
+static bool are_binds(const char *first)
+{
+	struct table_bind parsed;
+
+	return bind_operand_parse(first, &parsed);
+}
+
+/* Returns the number of operands before the first KEY=VALUE: the backends or binds. */
 static int count_addresses(char **operands, int count)
 {
 	int addresses = 0;
@@ -67,7 +78,7 @@ static int count_addresses(char **operands, int count)
 int edit_check_settings(const char *verb, char **operands, int count)
 {
 	int addresses = count_addresses(operands, count);
-	const struct target *target = addresses ? &backend : &table;
+	const struct target *target = !addresses ? &table : are_binds(operands[0]) ? &bind_target : &backend;
 	char known[KEYS_TEXT_MAX];
 	bool in_checks;
 
@@ -80,7 +91,7 @@ int edit_check_settings(const char *verb, char **operands, int count)
 		if (!find_key(target, operands[i], &in_checks))
 			return command_usage("edit: set: '%s': the keys of a %s are %s", operands[i], target->what,
 				keys_text(target, known));
-	return edit_check_addresses(verb, operands, addresses);
+	return (target == &bind_target ? edit_check_binds : edit_check_addresses)(verb, operands, addresses);
 }
 
 int edit_check_balance(const char *verb, char **operands, int count)
@@ -164,11 +175,21 @@ static bool apply_to_backend(struct edit *edit, uint32_t t, uint32_t b, void *)
 	return apply_all(edit, path, &backend) || edit_failed(edit);
 }
 
+static bool apply_to_bind(struct edit *edit, uint32_t t, uint32_t b, void *)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "tables[%u].binds[%u]", t, b);
+	return apply_all(edit, path, &bind_target) || edit_failed(edit);
+}
+
 bool edit_set(struct edit *edit)
 {
 	int addresses = count_addresses(edit->operands, edit->count);
 	char path[32];
 
+	if (addresses && are_binds(edit->operands[0]))
+		return edit_each_bind(edit, addresses, apply_to_bind);
 	if (addresses)
 		return edit_each_backend(edit, addresses, apply_to_backend, NULL);
 	if (!edit_needs_one_table(edit))

@@ -7,10 +7,11 @@
 
 #include "common/text.h"
 #include "common/utc.h"
+#include "table/file/json/table_json_quic.h"
 
 char *past_text(const struct table_past *state)
 {
-	char time_text[UTC_TEXT_MAX], addr[NETADDR_TEXT_MAX], *text;
+	char time_text[UTC_TEXT_MAX], addr[NETADDR_TEXT_MAX], ids[SERVER_ID_TEXT_MAX], *text;
 	size_t size;
 	FILE *to = open_memstream(&text, &size);
 
@@ -26,6 +27,8 @@ char *past_text(const struct table_past *state)
 		fprintf(to, "%s{ \"ip\": \"%s\"", i ? ", " : "", netaddr_format(&backend->addr, addr));
 		if (backend->weight != TABLE_DEFAULT_WEIGHT)
 			fprintf(to, ", \"weight\": %u", backend->weight);
+		if (backend->server_ids[0].length)
+			fprintf(to, ", \"server_id\": %s", server_id_text(backend->server_ids, ids));
 		fprintf(to, "%s }", backend->healthy ? "" : ", \"healthy\": false");
 	}
 	fprintf(to, "] }");

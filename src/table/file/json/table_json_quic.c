@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "table/file/json/table_json_quic.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,4 +92,18 @@ void table_json_read_server_id(struct json_reader *reader, json_t *value, const 
 		ids[1] = longer;
 	}
 	memcpy(field, ids, sizeof(ids));
+}
+
+const char *server_id_text(const struct quic_server_id ids[QUIC_MAX_SERVER_IDS], char buf[SERVER_ID_TEXT_MAX])
+{
+	char first[2 * QUIC_MAX_SERVER_ID + 1], second[2 * QUIC_MAX_SERVER_ID + 1];
+
+	text_hex(ids[0].bytes, ids[0].length, first);
+	text_hex(ids[1].bytes, ids[1].length, second);
+	snprintf(buf, SERVER_ID_TEXT_MAX,
+		!ids[0].length  ? "null"
+		: ids[1].length ? "[\"%s\", \"%s\"]"
+				: "\"%s\"",
+		first, second);
+	return buf;
 }
