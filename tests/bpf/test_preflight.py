@@ -500,6 +500,16 @@ def test_a_card_that_removes_vlan_tags(proxy, level):
     assert [each for each in proxy.check() if each["check"] == "offloads"] == []
 
 
+def test_a_card_that_removes_the_tags_of_outer_ipv6_only(proxy):
+    """IPv4 without tags, for instance of the management, says nothing about an IPv6 underlay in a VLAN."""
+    add_vlan(proxy)
+    proxy.host.ip("addr add 2001:db8:60::10/64 dev eth0.100 nodad")
+    assert [each for each in proxy.check() if each["check"] == "offloads"] == []
+    proxy.conf.write_text(CONF.replace("allow_from = [", 'allow_from = ["2001:db8:60::/64", '))
+    (finding,) = [each for each in proxy.check() if each["check"] == "offloads"]
+    assert (finding["level"], finding["object"], "tags of eth0.100" in finding["text"]) == ("warn", "eth0", True)
+
+
 def test_a_service_that_is_bound_to_a_vlan(proxy):
     add_vlan(proxy)
     proxy.host.offload("eth0", "rxvlan", "off")

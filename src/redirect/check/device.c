@@ -13,6 +13,7 @@
 #include "program/netlink/netlink.h"
 #include "redirect/check/check.h"
 #include "redirect/host/system.h"
+#include "redirect/host/underlay.h"
 #include "redirect/host/vlan.h"
 #include "redirect/kernel/losses.h"
 
@@ -178,8 +179,9 @@ static void report_vlan(const struct check *check)
 	struct finding strips = strips_tags;
 	enum vlan_stripping stripping;
 	char vlan[IFNAMSIZ];
+	bool ipv6 = underlay_has(&check->conf, &check->addresses, NETADDR_V6);
 
-	if (check->generic || vlan_find(check->interface, &stripping, vlan) != 0 || stripping == VLAN_NOT_STRIPPED)
+	if (check->generic || vlan_find(check->interface, ipv6, &stripping, vlan) != 0 || stripping == VLAN_NOT_STRIPPED)
 		return;
 	strips.level = stripping == VLAN_STRIPPED ? FINDINGS_FAIL : FINDINGS_WARN;
 	findings_add(&strips, check->interface, vlan);

@@ -94,7 +94,7 @@ int interface_check_tags(const char *interface, bool attached)
 {
 	enum vlan_stripping stripping;
 	char vlan[IFNAMSIZ];
-	int error = vlan_find(interface, &stripping, vlan);
+	int error = vlan_find(interface, false, &stripping, vlan);
 
 	if (error)
 		return command_error("%s: cannot read the VLANs of the interface: %s", interface, strerror(-error));

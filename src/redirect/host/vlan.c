@@ -76,7 +76,20 @@ static bool judge(const struct links *links, const struct ifaddrs *addresses, co
 	return tagged || untagged;
 }
 
-int vlan_find(const char *interface, enum vlan_stripping *stripping, char vlan[IFNAMSIZ])
+/* ipv6: GUE may have outer IPv6 even if there are IPv4 addresses, which then are perhaps not those of GUE. */
+static void judge_both(const struct links *links, const struct ifaddrs *addresses, const struct net_link *device,
+	bool ipv6, enum vlan_stripping *stripping, char vlan[IFNAMSIZ])
+{
+	bool ipv4 = judge(links, addresses, device, AF_INET, stripping, vlan);
+
+	if (*stripping != VLAN_NOT_STRIPPED || (ipv4 && !ipv6))
+		return;
+	judge(links, addresses, device, AF_INET6, stripping, vlan);
+	if (ipv4 && *stripping == VLAN_STRIPPED)
+		*stripping = VLAN_MAYBE_STRIPPED;
+}
+
+int vlan_find(const char *interface, bool ipv6, enum vlan_stripping *stripping, char vlan[IFNAMSIZ])
 {
 	const struct net_link *device;
 	struct ifaddrs *addresses = NULL;
@@ -91,8 +104,8 @@ int vlan_find(const char *interface, enum vlan_stripping *stripping, char vlan[I
 	device = links_by_name(&links, interface);
 	if (!error && device && getifaddrs(&addresses) != 0)
 		error = -errno;
-	if (!error && device && !judge(&links, addresses, device, AF_INET, stripping, vlan))
-		judge(&links, addresses, device, AF_INET6, stripping, vlan);
+	if (!error && device)
+		judge_both(&links, addresses, device, ipv6, stripping, vlan);
 	freeifaddrs(addresses);
 	links_free(&links);
 	return error;
