@@ -213,15 +213,19 @@ def test_binds_without_samples_are_listed_only_with_all(tmp_path):
 
 
 def test_long_addresses_of_proxies_are_whole(tmp_path):
-    """In stats, they have a line of their own above their count."""
+    """They have a line of their own above their numbers, so that lines have at most 80 columns."""
     model = Model()
     ip = model.network = "2001:db80:1111:2222:3333:4444:5555:666"
     with director(tmp_path, model) as (environment, _):
         text = run("stats", "--all", env=environment).stdout
         shown = run("show", "--live", env=environment).stdout
+        model.network = "2001:db8:b:1234:"
+        short = run("show", "--live", env=environment).stdout
     assert all(f"  {ip}{i} active\n" in text for i in range(3)) and f"  {ip}1 drop_no_next_hop\n{' ' * 54}4\n" in text
-    places = {line.index(word) for line in shown.splitlines() for word in ("state", "active") if word in line}
-    assert places == {len(ip) + 5}
+    assert f"  {ip}1\n{' ' * 21}active    up      {'0':>20}  {'4':>19}\n" in shown
+    assert f"  {model.network}1  active    up" in short
+    assert max(map(len, [*text.splitlines(), *shown.splitlines(), *short.splitlines()])) <= 80
+    assert {line.index(word) for line in (shown + short).splitlines() for word in ("state", "active") if word in line} == {21}
 
 
 def test_stats_json_is_the_reply(tmp_path):

@@ -12,10 +12,27 @@ static void print_bind(const char *label, const json_t *bind)
 		member_number(bind, "estimated_packets"));
 }
 
+/* A longer address has a line of its own, so that no line has more than 80 columns. */
+#define MAX_ADDRESS_WIDTH 17
+
+static void print_backend(const json_t *backend, int width)
+{
+	const char *ip = member_text(backend, "ip");
+
+	if (strlen(ip) > MAX_ADDRESS_WIDTH) {
+		printf("  %s\n", ip);
+		ip = "";
+	}
+	printf("  %-*s  %-8s  %-6s  %20" JSON_INTEGER_FORMAT "  %19" JSON_INTEGER_FORMAT "\n", width, ip,
+		member_text(backend, "state"), cli_health_name(member_number(backend, "healthy")),
+		member_number(backend, "packets"), member_number(backend, "no_next_hop"));
+}
+
 static void print_table(const json_t *table)
 {
 	const json_t *binds = json_object_get(table, "binds"), *backends = json_object_get(table, "backends");
-	int width = snapshot_width(backends, "ip", 15);
+	int longest = snapshot_width(backends, "ip", 15);
+	int width = longest < MAX_ADDRESS_WIDTH ? longest : MAX_ADDRESS_WIDTH;
 	const json_t *entry;
 	size_t i;
 
@@ -27,13 +44,7 @@ static void print_table(const json_t *table)
 	if (json_array_size(binds) == 0)
 		puts("  binds  none");
 	printf("\n  %-*s  %-8s  %-6s  %20s  %19s\n", width, "backend", "state", "health", "packets", "drop_no_next_hop");
-	json_array_foreach(backends, i, entry)
-	{
-		printf("  %-*s  %-8s  %-6s  %20" JSON_INTEGER_FORMAT "  %19" JSON_INTEGER_FORMAT "\n", width,
-			member_text(entry, "ip"), member_text(entry, "state"),
-			cli_health_name(member_number(entry, "healthy")), member_number(entry, "packets"),
-			member_number(entry, "no_next_hop"));
-	}
+	json_array_foreach(backends, i, entry) print_backend(entry, width);
 }
 
 /* Replaces the statistics by what makes packets slower. It is an array as for files, although the director tells only
