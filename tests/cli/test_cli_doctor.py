@@ -45,6 +45,11 @@ def ipv6_routes(*routes):
     return "".join(line(*route, 1024) for route in routes) + line("::/0", REJECT | 0x200000, 0xffffffff)
 
 
+def ipv6_addresses(*addresses):
+    """/proc/net/if_inet6 with these (address, scope, flags, interface)."""
+    return "".join(f"{ipaddress.ip_address(ip).packed.hex()} 02 40 {scope:02x} {flags:02x} {name:>8}\n" for ip, scope, flags, name in addresses)
+
+
 class Host:
     """A healthy director's host with a VF of an Intel card. CPUs 2 and 3 forward."""
 
@@ -244,6 +249,17 @@ def ipv6_proxies(*routes, **keys):
     return plant
 
 
+GLOBAL, LINK = 0, 0x20  # scopes
+PERMANENT, DAD_FAILED, TENTATIVE = 0x80, 0x08, 0x40
+# The address of one interface is no help for another one.
+NO_LINK_LOCAL = [("::1", 0x10, PERMANENT, "lo"), ("2001:db8::d", GLOBAL, PERMANENT, "eth0"), ("fe80::1", LINK, PERMANENT, "eth01")]
+
+
+def link_local(*addresses, routes=(("::/0", 3),)):
+    """IPv6 proxies behind eth0, and the addresses of the host."""
+    return several(ipv6_proxies(*routes), write("proc/net/if_inet6", ipv6_addresses(*NO_LINK_LOCAL, *addresses)))
+
+
 CONF, BIN, JSON, ENV = "/etc/glb/director.conf", "/var/lib/glb/forwarding_table.bin", "/etc/glb/forwarding_table.json", "/etc/default/glb-director"
 HEALTHCHECK = f'forwarding_table = {{ src = "{JSON}"; dst = "/var/lib/glb/dst.json"; }};\nreload = {{ build = "{BIN}"; }};\n'
 VDEV = "--no-huge -m 256 --no-pci --lcores=0@(0,1) --vdev=net_af_packet0,iface=eth2"
@@ -318,6 +334,11 @@ FAULTS = [
     Fault("no route to a proxy", write("proc/net/route", NO_DEFAULT_ROUTE), "fail", "next_hops", "192.168.50.1", "no route to this proxy"),
     Fault("no route to an IPv6 proxy", ipv6_proxies(("2001:db8:51::/48", 3)), "fail", "next_hops", "2001:db8:50::1", "no route to this proxy"),
     Fault("an IPv6 proxy that is unreachable", ipv6_proxies(("::/0", 3), ("2001:db8:50::1/128", REJECT)), "fail", "next_hops", "2001:db8:50::1", "no route to this proxy"),
+    Fault("no IPv6 link-local address", link_local(), "fail", "next_hops", "eth0", "no IPv6 link-local address, or a duplicate one"),
+    Fault("a duplicate IPv6 link-local address", link_local(("fe80::2", LINK, PERMANENT | DAD_FAILED | TENTATIVE, "eth0")), "fail", "next_hops", "eth0",
+          "set net.ipv6.conf.eth0.addr_gen_mode to 0"),
+    Fault("an IPv6 link-local address that the kernel still examines", link_local(("fe80::2", LINK, PERMANENT | TENTATIVE, "eth0")), "fail", "next_hops", "eth0",
+          "sends no neighbour solicitation"),
     Fault("no room for outer IPv6 headers", ipv6_proxies(("::/0", 3), outbound_mtu=1571), "warn", "mtu", "web", "need 1572 with their outer headers"),
     Fault("no source for IPv6 proxies", ipv6_proxies(("::/0", 3), outbound_src_ip="192.0.2.1", outbound_src_ip6=None), "fail", "table", BIN,
           "director.conf has no outbound_src_ip6: add the director's own IPv6 address there and restart the director"),
@@ -412,6 +433,18 @@ def test_many_tables_with_room_are_one_line(host):
     assert run("doctor", "--root", host.root).stdout.count("mtu: ") == 1
 
 
+def test_each_interface_without_a_link_local_address_is_one_finding(host):
+    """Three proxies behind two interfaces; routes of IPv4 proxies over the same ones hide nothing."""
+    link_local(routes=(("2001:db8:50::/48", 3),))(host)
+    routes = ipv6_routes(("2001:db8:50::/48", 3)) + ipv6_routes(("2001:db8:51::/48", 3)).replace("eth0", "eth2")
+    host.write("proc/net/ipv6_route", routes)
+    host.write("proc/net/route", ROUTES)
+    host.conf(outbound_src_ip="192.0.2.1", outbound_src_ip6="2001:db8::d", outbound_mtu=1600)
+    ipv6 = [backend(ip) for ip in ("2001:db8:50::1", "2001:db8:51::1", "2001:db8:50::2")]
+    host.tables(table(name="ipv4"), table(name="ipv6", backends=ipv6, binds=[{"ip": "203.0.113.77", "proto": "tcp", "port": 80}]))
+    assert [(each["level"], each["check"], each["object"]) for each in host.doctor()] == [("fail", "next_hops", name) for name in ("eth0", "eth2")]
+
+
 def unhealthy(host):
     """The director's binary table, as glb-healthcheck builds it: a proxy is unhealthy, which is not in the operators' table."""
     host.write("etc/glb/healthcheck.conf", HEALTHCHECK)
@@ -431,6 +464,8 @@ HEALTHY = {
     "idle lcores sleep": several(conf(idle="sleep"), isolation(""), write("sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "powersave")),
     "a fixed MAC needs no route": several(conf(outbound_gateway_mac="02:00:5e:10:00:01"), write("proc/net/route", "")),
     "the longest match is a route": write("proc/net/route", REACHED),
+    "an interface with an IPv6 link-local address": link_local(("fe80::2", LINK, PERMANENT, "eth0")),
+    "IPv6 proxies on this host itself": link_local(routes=(("2001:db8:50::1/128", 0x80000001), ("2001:db8:50::2/128", 0x80000001))),
     "the longest match is an IPv6 route": ipv6_proxies(("::/0", REJECT), ("2001:db8:50::/64", 1), ("2001:db8:50::1/128", 0x80000001)),
     "a bound card without -a": eal("-l 1-3"),
     "lcores as a mask": eal(f"-c 0xe -a {VF}"),

@@ -184,6 +184,28 @@ def test_next_hops_that_do_not_reply(link, tmp_path, stack):
     assert "1 of 2 proxies have no reachable next hop" in [each["text"] for each in host.findings if each["check"] == "next_hops"][0]
 
 
+def test_an_interface_that_loses_its_link_local_address(link, tmp_path, stack):
+    """At first the director still has its next hop. Once the kernel forgets it, the kernel does not look for it."""
+    host = Host(link, tmp_path)
+    document = {"tables": [{**traffic.TABLE["tables"][0], "backends": [{"ip": "2001:db8:50::1", "state": "active"}]}]}
+    write_table(host.table, document)
+    conf = {**CONF, "outbound_gateway_mac": "auto", "outbound_src_ip6": "2001:db8:50::d"}
+    write_config(host.conf, conf)
+    os.utime(host.conf, (time.time() - 3600,) * 2)
+    link.client.run(*"ip address add 2001:db8:50::1/64 dev client".split())
+    process = DirectorProcess(["net_af_packet0,iface=director"], host.conf, host.table, prefix=link.director.command())
+    host.director = stack.enter_context(process)
+    link.director.run(*"ip address add 2001:db8:50::d/64 dev director".split())
+    link.director.run(*"ip address replace fe80::d/64 dev director".split())
+    wait_until(lambda: host.health()["state"] == "ok", lambda: host.health())
+    assert [each for each in host.doctor() if each[1] == "next_hops"] == []
+    link.director.run(*"ip -6 address flush dev director scope link".split())
+    assert ("warn", "next_hops", "director") in host.doctor()
+    link.director.run(*"ip -6 neigh flush dev director".split())
+    wait_until(lambda: host.health()["state"] == "failing", lambda: host.health())
+    assert {("fail", "next_hops", "all"), ("fail", "next_hops", "director")} <= set(host.doctor())
+
+
 def test_the_metrics_of_a_running_director(link, tmp_path, stack):
     """--fleet finds what it needs on the page of a real director."""
     link.director.run(*"ip link set lo up".split())

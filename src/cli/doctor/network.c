@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks of sizes, offloads and routes. */
 #include <inttypes.h>
+#include <linux/if_addr.h>
+#include <net/if.h>
 #include <net/route.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@
 #define FIXED_GATEWAY "not needed: outbound_gateway_mac is a fixed address"
 #define NO_PROXY      "not needed: no table has a proxy"
 #define CLIENT_MTU    1500 /* bytes, the largest packet of most clients */
+#define SCOPE_LINK    0x20 /* in /proc/net/if_inet6: of a link-local address */
 
 static const struct finding small_mtu = {FINDINGS_FAIL, "ip link set dev {0} mtu {2}",
 	"its MTU of {1} is less than outbound_mtu ({2}), so packets of large uploads are lost"};
@@ -29,6 +32,8 @@ static const struct finding next_hop_lost = {FINDINGS_WARN, NULL,
 	"{1} of {2} next hops do not reply, so the others carry their packets: glb-director-cli next-hops names them"};
 static const struct finding no_route = {FINDINGS_FAIL, NULL,
 	"the kernel has no route to this proxy{1}, so its packets are dropped: add one (ip route), or see the routing daemon"};
+static const struct finding no_link_local = {FINDINGS_FAIL, NULL,
+	"it has no IPv6 link-local address, or a duplicate one (ip -6 addr), so the kernel sends no neighbour solicitation for the director there and packets to IPv6 proxies are lost: set net.ipv6.conf.{0}.addr_gen_mode to 0, or add an address in fe80::/64"};
 
 /* Writes the kernel's interface whose MTU limits the port: itself, or the PF of a VF. Returns false if there
  * is none. */
@@ -151,41 +156,11 @@ void doctor_offloads(void *subject)
 		findings_ok("", missing ? "not known: an interface is missing" : "no interface merges packets");
 }
 
-static const char *count_of(const json_t *set, const char *key)
-{
-	return findings_value("%" JSON_INTEGER_FORMAT, member_number(set, key));
-}
-
-static void check_live_next_hops(const struct doctor *doctor)
-{
-	json_t *sets = json_object_get(doctor->director.next_hops, "sets"), *set;
-	json_int_t proxies = 0;
-	const char *key;
-
-	json_object_foreach(sets, key, set)
-	{
-		proxies += member_number(set, "backend_count");
-		if (member_number(set, "without_count"))
-			findings_add(&no_next_hop, member_text(set, "port"), count_of(set, "without_count"),
-				count_of(set, "backend_count"));
-		else if (member_number(set, "unreachable"))
-			findings_add(&next_hop_lost, member_text(set, "port"), count_of(set, "unreachable"),
-				count_of(set, "next_hop_count"));
-	}
-	if (!findings_none())
-		return;
-	if (!json_object_size(sets))
-		findings_ok("", "not known: the director does not tell its next hops");
-	else if (doctor->conf_error == 0 && !doctor->conf.gateway_auto)
-		findings_ok("", FIXED_GATEWAY);
-	else
-		findings_ok("", proxies ? "every proxy has a next hop" : NO_PROXY);
-}
-
 struct kernel_routes {
 	struct route {
 		struct netprefix prefix;
-		bool refuses;
+		char interface[IFNAMSIZ]; /* of an IPv6 route; empty: it leads to this host itself */
+		bool refuses, used; /* used: it is the route to a proxy */
 	} * items;
 	size_t count;
 };
@@ -194,9 +169,10 @@ struct kernel_routes {
 static bool parse_route(const char *line, enum netaddr_family family, struct route *route)
 {
 	uint32_t network, mask, metric, flags, length;
-	char text[33], interface[16];
+	char text[33], interface[IFNAMSIZ];
 	uint8_t bytes[16];
 
+	*route = (struct route){0};
 	if (family == NETADDR_V4) {
 		if (sscanf(line, "%15s %" SCNx32 " %*x %*x %*u %*u %*u %" SCNx32, interface, &network, &mask) != 3)
 			return false;
@@ -205,13 +181,15 @@ static bool parse_route(const char *line, enum netaddr_family family, struct rou
 		route->refuses = strcmp(interface, "*") == 0;
 		return true;
 	}
-	if (sscanf(line, "%32s %" SCNx32 " %*s %*x %*s %" SCNx32 " %*x %*x %" SCNx32, text, &length, &metric, &flags) !=
-			4 ||
+	if (sscanf(line, "%32s %" SCNx32 " %*s %*x %*s %" SCNx32 " %*x %*x %" SCNx32 " %15s", text, &length, &metric,
+		    &flags, route->interface) != 5 ||
 		!text_bytes(text, bytes, sizeof(bytes)) || metric == UINT32_MAX)
 		return false; /* the last metric is that of the kernel's entry for "no route" */
 	route->prefix.addr = netaddr_from_bytes(family, bytes);
 	route->prefix.length = (uint8_t)length;
 	route->refuses = flags & RTF_REJECT;
+	if (flags & RTF_LOCAL)
+		*route->interface = '\0';
 	return true;
 }
 
@@ -235,34 +213,127 @@ static void read_routes(const struct doctor *doctor, enum netaddr_family family,
 		fclose(file);
 }
 
-/* Returns whether the longest match is a route to an interface. The first of equal routes has the lowest metric. */
-static bool has_route(const struct kernel_routes *routes, const struct netaddr *address)
+/* Returns the longest match, or NULL if it refuses the packets. The first of equal routes has the lowest metric. */
+static struct route *find_route(const struct kernel_routes *routes, const struct netaddr *address)
 {
-	const struct route *best = NULL;
+	struct route *best = NULL;
 
 	for (size_t i = 0; i < routes->count; i++) {
-		const struct route *route = &routes->items[i];
+		struct route *route = &routes->items[i];
 
 		if ((!best || route->prefix.length > best->prefix.length) && netprefix_covers(&route->prefix, address))
 			best = route;
 	}
-	return best && !best->refuses;
+	return best && !best->refuses ? best : NULL;
 }
 
-/* Returns the first proxy of the table without a route, or NULL. Counts the proxies. */
+/* Returns the first proxy of the table without a route, or NULL. Counts the proxies, and marks their routes. */
 static const struct table_backend *without_route(
 	const struct kernel_routes *routes, const struct table *table, uint64_t *proxies)
 {
+	const struct table_backend *first = NULL;
+
 	for (uint32_t i = 0; i < table->backend_count; i++) {
 		const struct table_backend *backend = &table->backends[i];
+		struct route *route;
 
 		if (backend->state == TABLE_INACTIVE)
 			continue;
 		++*proxies;
-		if (!has_route(routes, &backend->addr))
-			return backend;
+		route = find_route(routes, &backend->addr);
+		if (route)
+			route->used = true;
+		else if (!first)
+			first = backend;
 	}
-	return NULL;
+	return first;
+}
+
+/* Returns whether the interface has a link-local address that the kernel may use. */
+static bool has_link_local(const struct doctor *doctor, const char *interface)
+{
+	FILE *file = host_open(host_path(&doctor->host, "/proc/net/if_inet6"));
+	bool found = !file; /* a copy without this file does not tell */
+	char line[HOST_LINE_MAX], name[IFNAMSIZ];
+	unsigned scope, flags;
+
+	while (!found && fgets(line, sizeof(line), file))
+		found = sscanf(line, "%*s %*x %*x %x %x %15s", &scope, &flags, name) == 3 && scope == SCOPE_LINK &&
+			!(flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)) && strcmp(name, interface) == 0;
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static bool is_first_use(const struct kernel_routes *routes, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (routes->items[i].used && strcmp(routes->items[i].interface, routes->items[index].interface) == 0)
+			return false;
+	return true;
+}
+
+/* The kernel sends no neighbour solicitation for the director on an interface without a link-local address. */
+static void report_link_local(
+	const struct doctor *doctor, const struct kernel_routes *routes, const struct finding *finding)
+{
+	for (size_t i = 0; i < routes->count; i++) {
+		const struct route *route = &routes->items[i];
+
+		if (route->used && *route->interface && is_first_use(routes, i) &&
+			!has_link_local(doctor, route->interface))
+			findings_add(finding, route->interface);
+	}
+}
+
+/* It is only a warning while the director has a next hop of every proxy, because the kernel remembers them. */
+static void check_live_link_local(const struct doctor *doctor)
+{
+	struct finding finding = no_link_local;
+	struct kernel_routes routes = {0};
+	uint64_t proxies = 0;
+
+	if (doctor->conf_error || doctor->table_error || *doctor->conf.outbound_vrf || !doctor->conf.gateway_auto)
+		return;
+	if (findings_none())
+		finding.level = FINDINGS_WARN;
+	read_routes(doctor, NETADDR_V6, &routes);
+	for (uint32_t i = 0; i < doctor->table.count; i++)
+		without_route(&routes, &doctor->table.tables[i], &proxies);
+	report_link_local(doctor, &routes, &finding);
+	free(routes.items);
+}
+
+static const char *count_of(const json_t *set, const char *key)
+{
+	return findings_value("%" JSON_INTEGER_FORMAT, member_number(set, key));
+}
+
+static void check_live_next_hops(const struct doctor *doctor)
+{
+	json_t *sets = json_object_get(doctor->director.next_hops, "sets"), *set;
+	json_int_t proxies = 0;
+	const char *key;
+
+	json_object_foreach(sets, key, set)
+	{
+		proxies += member_number(set, "backend_count");
+		if (member_number(set, "without_count"))
+			findings_add(&no_next_hop, member_text(set, "port"), count_of(set, "without_count"),
+				count_of(set, "backend_count"));
+		else if (member_number(set, "unreachable"))
+			findings_add(&next_hop_lost, member_text(set, "port"), count_of(set, "unreachable"),
+				count_of(set, "next_hop_count"));
+	}
+	check_live_link_local(doctor);
+	if (!findings_none())
+		return;
+	if (!json_object_size(sets))
+		findings_ok("", "not known: the director does not tell its next hops");
+	else if (doctor->conf_error == 0 && !doctor->conf.gateway_auto)
+		findings_ok("", FIXED_GATEWAY);
+	else
+		findings_ok("", proxies ? "every proxy has a next hop" : NO_PROXY);
 }
 
 static void check_routes(const struct doctor *doctor)
@@ -282,12 +353,13 @@ static void check_routes(const struct doctor *doctor)
 		tables += backend != NULL;
 		first = first ? first : backend;
 	}
+	report_link_local(doctor, &routes, &no_link_local);
 	free(routes.items);
 	if (tables > 1)
 		others = findings_value(", nor to a proxy of %u other table%s", tables - 1, text_plural(tables - 1));
 	if (first)
 		findings_add(&no_route, netaddr_format(&first->addr, text), others);
-	else
+	else if (findings_none())
 		findings_ok("", proxies ? "the kernel has a route to every proxy" : NO_PROXY);
 }
 
