@@ -105,7 +105,7 @@ def parse(argv):
         each.add_argument("--name", default=usual_name(), type=lab_name, help=f"name of the lab; without it ${NAME_VARIABLE}, or `main`")
     for each in (shell, run, carry):
         each.add_argument("host")
-    carry.add_argument("port", type=number(1, 65535), metavar="PORT", help="TCP port on 127.0.0.1 of the host")
+    carry.add_argument("port", type=number(1, 65535), metavar="PORT", help="TCP port on 127.0.0.1 of the host, or on ::1")
     carry.add_argument("--local", type=number(1, 65535), metavar="PORT", help="port on 127.0.0.1 of this machine, the same unless given")
     run.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD")
     command("list", do_list)
@@ -139,8 +139,6 @@ def parse_inside(argv):
 
 
 def do_up(arguments):
-    if arguments.metrics and arguments.underlay == "ipv6":
-        raise LabError("--metrics: the programs would listen on IPv6 alone, and not on 127.0.0.1, where the lab asks them: use --underlay ipv4")
     capsule.start(arguments.name, capsule.self_argv("_up", "--shape", json.dumps(shape_values(arguments))))
     hosts = capsule.hosts(capsule.find_or_fail(arguments.name))
     print(f"up: {', '.join(hosts)}")

@@ -23,7 +23,8 @@ outbound_mtu = {mtu};
 hash_fields = {{ src_addr = true; src_port = true; }};
 idle = "sleep";
 """
-METRICS = 'metrics = "0.0.0.0:19520";\n'  # for Prometheus on another host
+METRICS = 'metrics = "{}";\n'  # for Prometheus on another host
+METRICS_PORT = 19520
 EXCEPTION_PATH = 'exception_path = "tap";\n'
 VLANS = f'accept_vlans = [{VLAN}];\noutbound_vlan = {VLAN};\nport_interfaces = ["eth0.{VLAN}"];\n'
 
@@ -44,7 +45,7 @@ class Director:
         os.mkdir(self.folder)
         source = "outbound_src_ip6" if shape.ipv6 else "outbound_src_ip"
         write(self.conf, CONF.format(source=source, address=link.address, mtu=shape.gue_mtu) + EXCEPTION_PATH * self.exception_path
-              + VLANS * shape.vlan + METRICS * shape.metrics)
+              + VLANS * shape.vlan + METRICS.format(endpoint(shape.every_address, METRICS_PORT)) * shape.metrics)
         self.pid_file = f"{self.folder}/director.pid"
         self.process = self.healthcheck = None
 

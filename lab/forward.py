@@ -11,20 +11,33 @@ from lab.capsule import holder
 from lab.net import CLONE_NEWNET
 from lab.tools import LabError
 
-LOOPBACK = "127.0.0.1"
+LOOPBACK, LOOPBACK6 = "127.0.0.1", "::1"
 CHUNK = 1 << 16
 
 
-def socket_on(pid, host):
+def socket_on(pid, host, family):
     """A TCP socket in the network namespace of a host. The socket keeps the namespace, and the calling thread returns to its own."""
     libc = ctypes.CDLL(None, use_errno=True)
     with open("/proc/thread-self/ns/net") as ours, open(f"/proc/{pid}/root/proc/{holder(pid, host)}/ns/net") as theirs:
         if libc.setns(theirs.fileno(), CLONE_NEWNET) != 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         try:
-            return socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+            return socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         finally:
             libc.setns(ours.fileno(), CLONE_NEWNET)
+
+
+async def connect(pid, host, port):
+    """A connection to a port on the loopback address of a host. With the underlay "ipv6" some programs listen on IPv6 alone."""
+    for family, address in ((socket.AF_INET, LOOPBACK), (socket.AF_INET6, LOOPBACK6)):
+        there = socket_on(pid, host, family)
+        try:
+            await asyncio.get_running_loop().sock_connect(there, (address, port))
+            return there
+        except ConnectionRefusedError as error:
+            there.close()
+            refused = error
+    raise refused
 
 
 async def copy(reader, writer):
@@ -52,8 +65,7 @@ async def serve(host, port, listener, pid):
         tasks.add(asyncio.current_task())
         asyncio.current_task().add_done_callback(tasks.discard)
         try:
-            there = socket_on(pid, host)
-            await asyncio.get_running_loop().sock_connect(there, (LOOPBACK, port))
+            there = await connect(pid, host, port)
         except OSError as error:
             print(f"{host}: {LOOPBACK}:{port}: {os.strerror(error.errno)}", flush=True)
             writer.close()

@@ -9,10 +9,10 @@ import subprocess
 import time
 from functools import partial
 
-from lab.tools import TIMEOUT_S, LabError, program, read, wait_until, write
+from lab.tools import TIMEOUT_S, LabError, endpoint, program, read, wait_until, write
 
-LISTEN = ("127.0.0.1", 19521)
-METRICS = 'listen = "0.0.0.0:19521";\n'  # for Prometheus on another host
+PORT = 19521
+METRICS = 'listen = "{}";\n'  # for Prometheus on another host
 INTERVAL_MS, TIMEOUT_MS, TRIGGER = 300, 250, 3
 # The longest time from a failure to a table without the proxy. The director's reload comes on top.
 BOUND_S = (TRIGGER * INTERVAL_MS + TIMEOUT_MS) / 1000 + 1
@@ -30,11 +30,13 @@ log_probes = true;
 class Healthcheck:
     def __init__(self, director):
         self.director = director
+        shape = director.network.shape
+        self.listen = ("::1" if shape.metrics and shape.ipv6 else "127.0.0.1"), PORT
         self.source, self.conf, self.log = (
             f"{director.folder}/{name}" for name in ("healthcheck.json", "healthcheck.conf", "healthcheck.log"))
         write(self.conf, CONF.format(
             src=self.source, dst=director.source, build=director.table, pid_file=director.pid_file,
-            interval_ms=INTERVAL_MS, timeout_ms=TIMEOUT_MS, trigger=TRIGGER) + METRICS * director.network.shape.metrics)
+            interval_ms=INTERVAL_MS, timeout_ms=TIMEOUT_MS, trigger=TRIGGER) + METRICS.format(endpoint(shape.every_address, PORT)) * shape.metrics)
 
     def start(self, table=None):
         """Starts with `table`, or with the table that it had. Returns at once; wait_ready() waits."""
@@ -76,11 +78,12 @@ class Healthcheck:
                    f"{self.director.name} to have the operators' table")
 
     def status(self):
-        connection = http.client.HTTPConnection(*LISTEN)
-        connection.sock = self.director.host.socket(socket.AF_INET, socket.SOCK_STREAM)
+        connection = http.client.HTTPConnection(*self.listen)
+        family = socket.AF_INET6 if ":" in self.listen[0] else socket.AF_INET
+        connection.sock = self.director.host.socket(family, socket.SOCK_STREAM)
         connection.sock.settimeout(TIMEOUT_S)
         try:
-            connection.sock.connect(LISTEN)
+            connection.sock.connect(self.listen)
             connection.request("GET", "/status")
             return json.load(connection.getresponse())
         finally:

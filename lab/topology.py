@@ -55,7 +55,7 @@ class Shape:
     bgp: bool = False
     announce: str = ""  # "bird" or "frr": glb-announce on each director announces the VIPs through it
     healthcheck: bool = False
-    metrics: bool = False  # Prometheus on the host `monitor`; not with the underlay ipv6, because programs listen on one family
+    metrics: bool = False  # Prometheus on the host `monitor`
     etcd: bool = False  # three hosts with etcd, and glb-fleet on each director
     exception_path: bool = False  # the directors drive eth0 alone, and their kernels use glb0; only for scenarios
     previous: str = ""  # folder of a build: the programs that all hosts start with; only for scenarios
@@ -72,6 +72,11 @@ class Shape:
     @property
     def network(self):
         return NETWORKS[self.underlay]
+
+    @property
+    def every_address(self):
+        """Where a program listens that other hosts of the underlay reach. It listens on one family."""
+        return "::" if self.ipv6 else "0.0.0.0"
 
     @property
     def outer_bytes(self):

@@ -86,11 +86,6 @@ def test_the_table_has_the_hops_and_the_balance_of_new(tmp_path, up):
     assert json.loads(on(name, "director-1", "cat", "forwarding_table.json"))["tables"][0]["hops"] == 2
 
 
-def test_metrics_need_ipv4():
-    done = lab("up", "--metrics", "--underlay", "ipv6")
-    assert done.returncode == 1 and done.stderr.startswith("lab: --metrics: the programs would listen on IPv6 alone")
-
-
 @pytest.mark.parametrize("underlay", UNDERLAYS)
 def test_the_preflight_finds_nothing_on_a_proxy(up, underlay):
     name, _ = up("--directors", "1", "--proxies", "1", "--underlay", underlay)

@@ -10,7 +10,7 @@ from lab import forward
 
 def test_a_connection_that_waits_survives_garbage_collection(monkeypatch):
     """The client has sent everything, and waits. Then only the tasks of the connection refer to each other."""
-    monkeypatch.setattr(forward, "socket_on", lambda pid, host: _socket())
+    monkeypatch.setattr(forward, "socket_on", lambda pid, host, family: _socket())
 
     async def answer_late(reader, writer):
         request = await reader.read()

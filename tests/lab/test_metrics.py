@@ -28,15 +28,22 @@ EMPTY = {"Roll-outs", "Revisions in use", "Agents of etcd", "Alerts", "Why direc
 class Monitored:
     """A lab, and its Prometheus by `lab/lab forward`."""
 
-    def __init__(self):
+    def __init__(self, *options):
         self.name, self.mark = new_mark(), new_mark()
-        done = lab("up", "--name", self.name, "--healthcheck", "--metrics", "--directors", "2", "--proxies", "2", mark=self.mark)
+        done = lab("up", "--name", self.name, "--healthcheck", "--metrics", "--directors", "2", "--proxies", "2", *options, mark=self.mark)
         assert (done.returncode, done.stderr) == (0, "")
         self.says = done.stdout
         with reserved_port() as local:
             self.forward = start([LAB, "forward", "--name", self.name, "monitor", "9090", "--local", str(local)], self.mark)
             assert self.forward.stdout.readline().startswith(f"http://127.0.0.1:{local}/ is port 9090 of monitor")
         self.prometheus = Prometheus(f"http://127.0.0.1:{local}")
+
+    def wait_targets(self):
+        expected = {(job, f"{host}:{port}") for job, port, kind in (
+            ("glb-director", 19520, "director"), ("glb-healthcheck", 19521, "director"), ("glb-redirect", 19522, "proxy"))
+            for host in (f"{kind}-1", f"{kind}-2")}
+        # Prometheus takes new targets after 5 s. A rate needs two scrapes.
+        wait_until(lambda: self.targets() == dict.fromkeys(expected, ("up", "")), lambda: f"all targets: {self.targets()}")
 
     def on(self, host, *command):
         done = lab("exec", "--name", self.name, host, *command)
@@ -73,11 +80,7 @@ def monitored():
     try:
         for url in ("http://203.0.113.10/", "http://[2001:db8:f::10]/"):
             made.on("client", "curl", "-s", url)
-        expected = {(job, f"{host}:{port}") for job, port, kind in (
-            ("glb-director", 19520, "director"), ("glb-healthcheck", 19521, "director"), ("glb-redirect", 19522, "proxy"))
-            for host in (f"{kind}-1", f"{kind}-2")}
-        # Prometheus takes new targets after 5 s. A rate needs two scrapes.
-        wait_until(lambda: made.targets() == dict.fromkeys(expected, ("up", "")), lambda: f"all targets: {made.targets()}")
+        made.wait_targets()
         wait_until(lambda: len(made.prometheus.instant("rate(glb_redirect_listen_overflows_total[10s])")) == 2, "two scrapes")
         yield made
     finally:
@@ -206,6 +209,20 @@ def test_a_dead_director_raises_its_alert(monitored):
     monitored.on("director-2", "sh", "-c", "kill -9 $(cat director.pid)")
     wait_until(lambda: "GlbDirectorDown" in monitored.alerts(), lambda: f"the alert: {monitored.alerts()}")
     assert [each["instance"] for each in monitored.alerts()["GlbDirectorDown"]] == ["director-2:19520"]
+
+
+def test_an_ipv6_underlay_is_scraped_too():
+    """All programs then listen on IPv6 alone, also for `up` and `lab/lab forward`, which show their pages."""
+    made = Monitored("--underlay", "ipv6")
+    try:
+        made.wait_targets()
+        pages = re.findall(r"^page of .*: (http://127\.0\.0\.1:\d+/)$", made.says, re.MULTILINE)
+        for page, title in zip(pages, ("glb-director", "glb-healthcheck"), strict=True):
+            assert title in subprocess.run(["curl", "-sS", page], capture_output=True, text=True, check=True).stdout
+        assert "monitor      2001:db8:b:" in lab("status", "--name", made.name).stdout
+        wait_until(lambda: not [each for each in made.fleet(*HOSTS) if each[0] != "ok"], lambda: f"no fault: {made.fleet(*HOSTS)}")
+    finally:
+        made.close()
 
 
 def test_a_lab_without_prometheus_says_what_is_missing(tmp_path):
