@@ -24,6 +24,7 @@ from support.director_conf import CONFIG, OPEN
 from support.director_process import NOBODY, DirectorProcess, usable_isas, write_table
 from support.pages import block
 from support.tree import CLI, TREE
+from support.underlay import FAMILIES, Underlay
 
 CLIENT, VIP, OTHER = "198.51.100.7", "10.10.10.10", "203.0.113.9"
 VDEV = "net_af_packet0,iface=director"
@@ -149,17 +150,28 @@ def test_stopped_client_loses_none_of_the_traffic(stopped):
     assert setup.state()["drop_tx_full"] == before["drop_tx_full"]
 
 
+def ipv6_table():
+    """The tables with IPv6 proxies. The first has rows of 8 hops, the most that a record holds, with the longest texts."""
+    document = Underlay("IPv6").document(traffic.document(hops=4))
+    longest = [{"ip": f"2001:db8:aaaa:bbbb:cccc:dddd:eeee:ff{index:02x}", "state": "active"} for index in range(16, 24)]
+    document["tables"][0].update(hops=8, backends=longest)
+    return document
+
+
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("isa", usable_isas())
-def test_packets_in_and_out_are_those_of_the_model(isa, link, tmp_path):
+def test_packets_in_and_out_are_those_of_the_model(isa, family, link, tmp_path):
     frames = MIXED * 3
-    with running(link, tmp_path, isa=isa) as setup:
+    document = ipv6_table() if family == "IPv6" else traffic.TABLE
+    config = Underlay(family).config(CONF)
+    with running(link, tmp_path, config, document, isa=isa) as setup:
         assert setup.state()["packet_path"] == isa
         out, _ = setup.capture(frames, "-w", "-", "--count", len(frames))
-        model = Director(CONF, traffic.TABLE, port_mac=setup.director.port_mac())
+        model = Director(config, document, port_mac=setup.director.port_mac())
     (interface,), packets = pcap.read_ng(out)
     received = [packet for packet in packets if packet.direction == "in"]
     sent = {packet.id: packet for packet in packets if packet.direction == "out"}
-    names = [table["name"] for table in traffic.TABLE["tables"]]
+    names = [table["name"] for table in document["tables"]]
     assert [packet.frame for packet in received] == frames
     assert len({packet.id for packet in received}) == len(frames)
     for packet in received:
@@ -185,6 +197,16 @@ def test_lines_name_flow_verdict_table_row_and_hops(setup):
         "net_af_packet0 in  udp 198.51.100.7:53 > 203.0.113.9:53, 49 bytes: drop_unmatched",
     ]
     assert err == "2 packets captured\nglb-director-cli: note: the capture ended at its number of packets: --count 2\n"
+
+
+def test_lines_show_the_hops_of_ipv6_proxies(link, tmp_path):
+    document = ipv6_table()
+    config = Underlay("IPv6").config(CONF)
+    with running(link, tmp_path, config, document) as setup:
+        out, _ = setup.capture([FORWARDED], "--count", 1)
+        hops = Director(config, document, port_mac=setup.director.port_mac()).process(FORWARDED).explain["hops"]
+    assert len(hops) == 8
+    assert out.decode().endswith(f"54 bytes: forwarded, table web, row 10100, hops {' '.join(hops)}\n")
 
 
 def test_filters_choose_by_packet_verdict_and_table(setup):
