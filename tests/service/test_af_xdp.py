@@ -14,6 +14,7 @@ from support import traffic
 from support.director_conf import CONFIG
 from support.director_process import NOBODY, DirectorProcess, write_table
 from support.tree import BUILD
+from support.underlay import FAMILIES
 
 OURS = f"net_af_xdp0,iface=director,xdp_prog={program('bifurcate.bpf.o')}"
 OF_LIBXDP = "net_af_xdp0,iface=director"
@@ -237,6 +238,31 @@ def test_map_follows_the_table_at_start_and_at_each_kind_of_reload(host):
         director.process.send_signal(signal.SIGHUP)
         wait_until(lambda: host.vips() == {"10.10.10.10", "fdb4::7"}, "the map to follow")
         host.assert_forwards(director)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_replies_to_probes_reach_the_kernel(host, family):
+    """Proxies reply to the director's source address, from which the kernel of its host sends probes. Neighbours find this address, too."""
+    director, proxy = ("192.0.2.1", "192.0.2.33") if family == "IPv4" else ("2001:db8::1", "2001:db8::33")
+    length = 24 if family == "IPv4" else 64
+    # The VIPs are neighbours of the address in both families.
+    host.write(table_of("192.0.2.0/32", "192.0.2.2/31", "2001:db8::/128", "2001:db8::2/127"))
+    host.bifurcate("sync", host.table)
+    version = socket.AF_INET if family == "IPv4" else socket.AF_INET6
+    with host.director() as running, host.link.director.socket(version, socket.SOCK_DGRAM) as probe, \
+            host.link.client.socket(version, socket.SOCK_DGRAM) as responder:
+        # Now, because the driver has set the interface down and up.
+        for namespace, address, device in ((host.link.director, director, "director"), (host.link.client, proxy, "client")):
+            namespace.run(*f"ip address add {address}/{length} dev {device}".split(), *["nodad"] * (family == "IPv6"))
+        probe.bind((director, 0))
+        responder.bind((proxy, 0))
+        for end in (probe, responder):
+            end.settimeout(TIMEOUT_S)
+        responder.sendto(b"reply", probe.getsockname()[:2])
+        assert probe.recv(16) == b"reply"
+        probe.sendto(b"probe", responder.getsockname()[:2])
+        assert responder.recv(16) == b"probe"
+        assert running.stats()["forwarded"] == 0
 
 
 def test_refused_table_does_not_change_the_map(host):
