@@ -12,6 +12,7 @@ from decimal import Decimal, localcontext
 from functools import lru_cache
 from itertools import repeat
 
+from .quic import QuicConfig
 from .siphash import siphash24, siphash24_many
 
 ROWS = 65536
@@ -27,6 +28,7 @@ class Bind:
     protocol: int
     port_start: int
     port_end: int
+    quic: bool = False
 
     @classmethod
     def from_json(cls, bind):
@@ -37,6 +39,7 @@ class Bind:
             PROTOCOLS[bind["proto"]],
             bind.get("port_start", bind.get("port")),
             bind.get("port_end", bind.get("port")),
+            bool(bind.get("quic")),
         )
 
     def covers(self, address):
@@ -51,12 +54,19 @@ class Bind:
         return self.protocol == protocol and in_range and self.covers(address)
 
 
+def server_ids_of(backend):
+    """The server IDs of an object in JSON, the shortest first."""
+    ids = backend.get("server_id") or []
+    return tuple(sorted(map(bytes.fromhex, [ids] if isinstance(ids, str) else ids), key=len))
+
+
 @dataclass(frozen=True)
 class Backend:
     address: bytes
     state: str = "active"
     healthy: bool = True
     weight: int = 100
+    server_ids: tuple = ()  # of bytes
 
     def __hash__(self):
         return hash(self.address)
@@ -64,7 +74,7 @@ class Backend:
     @classmethod
     def from_json(cls, backend):
         address = ipaddress.ip_address(backend["ip"]).packed
-        return cls(address, backend["state"], backend.get("healthy", True), backend.get("weight", 100))
+        return cls(address, backend["state"], backend.get("healthy", True), backend.get("weight", 100), server_ids_of(backend))
 
     @property
     def good(self):
@@ -79,6 +89,7 @@ class State:
     weights: dict  # of each address, in the order in which they are listed
     time: int = 0  # seconds since 1970; 0: now
     unhealthy: frozenset = frozenset()  # addresses
+    server_ids: dict = field(default_factory=dict)  # of each address
 
     @classmethod
     def from_json(cls, previous):
@@ -87,7 +98,8 @@ class State:
         weights = {address: backend.get("weight") or 100 for address, backend in backends.items()}
         unhealthy = frozenset(address for address, backend in backends.items() if backend.get("healthy") is False)
         time = datetime.fromisoformat(previous.get("time", "1970-01-01T00:00:00Z").replace("Z", "+00:00"))
-        return cls(balance and Decimal(str(balance)), weights, int(time.timestamp()), unhealthy)
+        server_ids = {address: server_ids_of(backend) for address, backend in backends.items()}
+        return cls(balance and Decimal(str(balance)), weights, int(time.timestamp()), unhealthy, server_ids)
 
 
 def order_hops(natural, hops, holders=()):
@@ -226,6 +238,7 @@ class Table:
     balance: Decimal = None
     previous: list = field(default_factory=list)  # of State, newest first
     _holders: list = field(default_factory=list, repr=False)
+    quic: list = field(default_factory=list)  # of QuicConfig
 
     @classmethod
     def from_json(cls, table):
@@ -238,6 +251,7 @@ class Table:
             [Backend.from_json(backend) for backend in table["backends"]],
             balance=State.from_json({"balance": table.get("balance"), "backends": []}).balance,
             previous=[State.from_json(previous) for previous in table.get("previous") or []],
+            quic=[QuicConfig.of(config) for config in table.get("quic") or []],
         )
 
     @property
