@@ -27,7 +27,7 @@ enum {
 extern const struct command build_config_command, check_command, show_command, lookup_command, diff_command,
 	replay_command, decode_command, migrate_command, reload_command, stats_command, edit_command, undo_command,
 	new_command, next_hops_command, tables_command, health_command, capture_command, doctor_command,
-	simulate_command, plan_command, rollout_command, fleet_command;
+	simulate_command, plan_command, rollout_command, fleet_command, quic_command;
 
 #define cli_print_faults command_faults
 

@@ -20,6 +20,7 @@ static const struct command *const commands[] = {
 	&simulate_command,
 	&replay_command,
 	&decode_command,
+	&quic_command,
 	&migrate_command,
 	&reload_command,
 	&health_command,

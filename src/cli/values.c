@@ -67,7 +67,7 @@ void cli_values(const char *what, const struct command_args *args)
 			command_offer(table_state_name(state), NULL);
 	else if (strcmp(what, "--verdict") == 0)
 		capture_text_offer();
-	else if (args->count > 0 &&
-		 (strcmp(what, "--table") == 0 || strcmp(what, "--copy-checks-from") == 0 || strcmp(what, "WORD") == 0))
+	else if (args->count > 0 && (strcmp(what, "--table") == 0 || strcmp(what, "--copy-checks-from") == 0 ||
+					    strcmp(what, "WORD") == 0 || strcmp(what, "CID/IP") == 0))
 		offer_from_table(what, args);
 }

@@ -22,7 +22,7 @@ def model_rows(table):
     return [[".".join(map(str, hop.address)) for hop in row] for row in table.all_rows()]
 
 
-SUBCOMMANDS = ["new", "edit", "undo", "build-config", "check", "show", "lookup", "diff", "plan", "rollout", "fleet", "simulate", "replay", "decode",
+SUBCOMMANDS = ["new", "edit", "undo", "build-config", "check", "show", "lookup", "diff", "plan", "rollout", "fleet", "simulate", "replay", "decode", "quic",
                "migrate", "reload", "health", "doctor", "stats", "tables", "next-hops", "capture"]
 
 

@@ -48,6 +48,7 @@ COMMANDS = {
                    "lookup: DST: '[2001:db8::2]:{}' is not ADDRESS or ADDRESS:PORT"),
     "decode --port": (lambda bad: [CLI, "decode", "none.pcap", "--port", bad],
                       "decode: --port: '{}' is not a number from 1 to 65535"),
+    "quic --id": (lambda bad: [CLI, "quic", "encode", "none.json", "192.0.2.1", "--id", bad], "quic: --id: '{}' is not a number from 0 to 6"),
     "reload --timeout": (lambda bad: [CLI, "reload", "--timeout", bad], "reload: " + TIMEOUT),
     "health --timeout": (lambda bad: [CLI, "health", "--timeout", bad], "health: " + TIMEOUT),
     "stats --timeout": (lambda bad: [CLI, "stats", "--timeout", bad], "stats: " + TIMEOUT),
