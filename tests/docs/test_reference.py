@@ -15,7 +15,8 @@ from model.table import label
 PAGE = (TREE / "docs/reference/table-binary.md").read_text()
 LAYOUT = (TREE / "src/table/file/table_file_layout.h").read_text()
 STRUCTS = {f"Version {v}: {what}": f"v{v}_{what}" for v in (2, 3) for what in ("header", "table", "backend", "bind")}
-STRUCTS |= {"Version 3: head of an extension": "v3_extension", "Version 3: previous state": "v3_past", "Version 3: previous backend": "v3_past_backend"}
+STRUCTS |= {"Version 3: head of an extension": "v3_extension", "Version 3: previous state": "v3_past", "Version 3: previous backend": "v3_past_backend",
+            "Version 3: QUIC configuration": "v3_quic", "Version 3: server ID": "v3_server_id"}
 ROWS = 65536
 STATES = ["filling", "active", "draining", "inactive"]
 
@@ -39,7 +40,7 @@ def size(heading):
 def members(struct):
     """{member: bytes} of a C struct of the layout header."""
     known = {"uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "uint64_t": 8, "int64_t": 8}
-    constants = {"V2_SLOTS": 256, "V2_HOPS": 2, "SIPHASH_KEY_SIZE": 16, "TABLE_ROWS": ROWS}
+    constants = {"V2_SLOTS": 256, "V2_HOPS": 2, "SIPHASH_KEY_SIZE": 16, "QUIC_KEY_SIZE": 16, "QUIC_MAX_SERVER_ID": 15, "TABLE_ROWS": ROWS}
     found = {}
     body = re.search(rf"struct {struct} {{(.*?)}} PACKED;", LAYOUT, flags=re.DOTALL)[1]
     for kind, name, dimensions in re.findall(r"((?:struct )?\w+) (\w+)((?:\[\w+\])*);", body):
@@ -98,9 +99,18 @@ def backend_of(entry):
     return {"ip": address(entry), "state": STATES[entry["state"]], "healthy": entry["health"] == 1}
 
 
+def server_id_of(data, at):
+    """`server_id` in JSON of the two server IDs there."""
+    both = [Entry(data, at + i * size("Version 3: server ID"), "Version 3: server ID") for i in range(2)]
+    ids = [each.bytes("bytes")[: each["length"]].hex() for each in both if each["length"]]
+    assert not any(any(each.bytes("bytes")[each["length"]:]) for each in both)
+    return ids if len(ids) > 1 else ids[0] if ids else None
+
+
 def bind_of(entry):
-    assert entry["zero"] == 0
+    assert "flags" in entry.fields or entry["zero"] == 0
     return {
+        **({"quic": True} if "flags" in entry.fields and entry["flags"] else {}),
         "ip": f"{address(entry)}/{entry['prefix_length']}",
         "proto": {6: "tcp", 17: "udp"}[entry["protocol"]],
         "port_start": entry["port_start"],
@@ -147,6 +157,12 @@ def decode_extensions(data, tables, at):
         end = start + 2 * table["backend_count"]
         at = -(-end // 8) * 8
         assert not any(data[end:at]) and head["zero"] == 0
+        quic = entries(data, at, "Version 3: QUIC configuration", head["quic_count"])
+        at += len(quic) * size("Version 3: QUIC configuration")
+        own, ids_size = [], 2 * size("Version 3: server ID") if quic else 0
+        for _ in range(table["backend_count"] if quic else 0):
+            own.append(server_id_of(data, at))
+            at += ids_size
         states = []
         for _ in range(head["past_count"]):
             state = Entry(data, at, "Version 3: previous state")
@@ -154,10 +170,12 @@ def decode_extensions(data, tables, at):
             backends = []
             for _ in range(state["backend_count"]):
                 backends.append(Entry(data, at + width, "Version 3: previous backend"))
-                at += width + size("Version 3: previous backend")
+                at += width + size("Version 3: previous backend") + ids_size
             states.append((state["time"], state["balance"], [
-                (str(ipaddress.ip_address(data[each.at - width:each.at])), each["weight"]) for each in backends]))
-        found.append({"weights": weights, "balance": head["balance"], "previous": states})
+                (str(ipaddress.ip_address(data[each.at - width:each.at])), each["weight"],
+                 *([server_id_of(data, each.at + size("Version 3: previous backend"))] if quic else [])) for each in backends]))
+        found.append({"weights": weights, "balance": head["balance"], "previous": states, "server_ids": own, "quic": [
+            (each["id"], each["server_id_length"], each["nonce_length"], each["keyed"], each.bytes("key").hex()) for each in quic]})
     return found, at
 
 
@@ -277,6 +295,30 @@ def test_extension_is_readable_by_the_page_alone(tmp_path, family):
         check_rows(each, model)
 
 
+def with_quic(document):
+    """Two of the tables with QUIC configurations, and a third one without them."""
+    for table in document["tables"][::3]:
+        table["quic"] = [{"id": 6, "server_id_length": 3, "nonce_length": 8, "key": "5a1bc3d4e5f60718293a4b5c6d7e8f90"},
+                         {"id": 1, "server_id_length": 15, "nonce_length": 4}]
+        table["backends"] = [{**each, **more} for each, more in zip(table["backends"], [
+            {"server_id": "ed793a"}, {"server_id": ["0f" * 15, "000000"]}, {}, {"server_id": "c4605e"}, {"server_id": "0e" * 15}])]
+        table["previous"] = [{"time": "1970-01-01T00:00:00Z", "backends": [{"ip": "192.168.50.2"}, {"ip": "192.0.2.7", "server_id": "7788"}]}]
+        table["binds"] = [*BINDS[:2], {**BINDS[2], "quic": True}]
+    return document
+
+
+@FAMILIES
+def test_quic_is_readable_by_the_page_alone(tmp_path, family):
+    document = family(with_quic(documents(5)))
+    found = list(decode_v3(build(tmp_path, document, 3)))
+    assert [len(each.get("quic", [])) for each in found] == [2, 0, 0, 2]
+    for each in found[::3]:
+        assert each["binds"] == document["tables"][0]["binds"]
+        assert each["quic"] == [(6, 3, 8, 1, "5a1bc3d4e5f60718293a4b5c6d7e8f90"), (1, 15, 4, 0, "00" * 16)]
+        assert each["server_ids"] == ["ed793a", ["000000", "0f" * 15], None, "c4605e", "0e" * 15]
+        assert [ids for *_, ids in each["previous"][0][2]] == [None, "7788"]
+
+
 def test_version_2_file_is_readable_by_the_page_alone(tmp_path):
     document = documents(2)
     tables = list(decode_v2(build(tmp_path, document, 2)))
@@ -309,7 +351,7 @@ def bind_entry(bind):
     ip, length = bind["ip"].split("/")
     family, address_bytes = packed(ip)
     protocol = {"tcp": 6, "udp": 17}[bind["proto"]]
-    return numbers(family, int(length) + 256 * protocol) + address_bytes + numbers(bind["port_start"], bind["port_end"])
+    return numbers(family, int(length) + 256 * protocol + 65536 * bind.get("quic", False)) + address_bytes + numbers(bind["port_start"], bind["port_end"])
 
 
 def backend_entry(backend):
@@ -324,6 +366,22 @@ def binds_message(table):
 
 def backends_message(table):
     return sum_of_digests(map(backend_entry, table["backends"]))
+
+
+def quic_message(table, route):
+    """What the digests have only of a table with QUIC configurations. `route`: of the proxies that get packets, with their health."""
+    if not table["quic"]:
+        return b""
+    def server_ids(ids):
+        return b"".join(bytes([len(each) // 2]) + bytes.fromhex(each).ljust(15, b"\0") for each in ([ids] if isinstance(ids, str) else ids)).ljust(32, b"\0")
+
+    configs = [bytes(config[:4]) + bytes.fromhex(config[4]) for config in table["quic"]]
+    backends = []
+    for backend, ids in zip(table["backends"], table["server_ids"]):
+        if ids and not (route and backend["state"] == "inactive"):
+            family, address_bytes = packed(backend["ip"])
+            backends.append(numbers(family, int(route and not backend["healthy"])) + address_bytes + server_ids(ids))
+    return sum_of_digests(configs + backends)
 
 
 def addresses_of(table):
@@ -374,6 +432,17 @@ def test_fingerprint_is_that_of_the_page(tmp_path, version, decode, family):
         assert (shown["fingerprint"], shown["replaces"]) == (fingerprint, replaces)
     if version == 3:
         assert Entry(data, 0, "Version 3: header")["replaces"] == 0x0123456789ABCDEF
+
+
+@FAMILIES
+def test_digests_of_a_table_with_quic_are_those_of_the_page(tmp_path, family):
+    document = family({"tables": with_quic(documents(4))["tables"][:1]})
+    (table,) = decode_v3(build(tmp_path, document, 3))
+    for file in ("t.bin", "t.json"):
+        shown = cli_helpers.run_json("show", tmp_path / file)
+        assert shown["digest"] == digest_of(binds_message(table) + quic_message(table, True) + rows_message(table))
+        assert shown["first_hops"] == digest_of(binds_message(table) + quic_message(table, True) + first_hops_message(table))
+        assert shown["fingerprint"] == digest_of(binds_message(table) + backends_message(table) + quic_message(table, False))
 
 
 def test_file_without_tables_is_readable(tmp_path):

@@ -50,7 +50,7 @@ struct json_member {
 	const char *(*fault)(const char *text); /* returns NULL if the text is valid, else what is expected */
 	const struct json_member *members; /* of the value, or of the objects in it if it is an array */
 	enum json_set set;
-	bool decides_rows; /* GLB ignores it, and here the rows follow from it */
+	bool decides_rows; /* GLB ignores it, and here it decides where packets go */
 };
 
 /* The field of a member: JSON_AT(struct table, hops). */

@@ -141,7 +141,7 @@ const struct json_member table_json_backend[] = {
 	{"healthy", .read = read_healthy, .set = JSON_SET_VALUE},
 	{"weight", WEIGHT(struct backend_draft, backend.weight), .set = JSON_SET_VALUE, .decides_rows = true},
 	{"server_id", .read = table_json_read_server_id, JSON_AT(struct backend_draft, backend.server_ids),
-		.set = JSON_SET_TEXT},
+		.set = JSON_SET_TEXT, .decides_rows = true},
 	{"healthchecks", .read = table_json_read_checks, JSON_AT(struct backend_draft, checks),
 		.members = table_json_checks},
 	{0},
@@ -220,7 +220,7 @@ const struct json_member table_json_bind[] = {
 	{"port", PORT(port)},
 	{"port_start", PORT(start)},
 	{"port_end", PORT(end)},
-	{"quic", .read = read_bool, JSON_AT(struct bind_draft, bind.quic), .set = JSON_SET_VALUE},
+	{"quic", .read = read_bool, JSON_AT(struct bind_draft, bind.quic), .set = JSON_SET_VALUE, .decides_rows = true},
 	{0},
 };
 
@@ -365,7 +365,7 @@ const struct json_member table_json_table[] = {
 		.set = JSON_SET_VALUE},
 	{"balance", .read = read_balance, JSON_AT(struct table, balance), .decides_rows = true},
 	{"previous", .read = read_previous, .max = TABLE_MAX_PAST, .members = past_members, .decides_rows = true},
-	{"quic", .read = table_json_read_quic, .max = QUIC_MAX_CONFIGS, .members = table_json_quic},
+	{"quic", .read = table_json_read_quic, .max = QUIC_MAX_CONFIGS, .members = table_json_quic, .decides_rows = true},
 	{"binds", "an array of binds", read_binds, .max = TABLE_MAX_BINDS, .members = table_json_bind},
 	{"backends", "an array of backends", read_backends, .max = TABLE_MAX_BACKENDS, .members = table_json_backend},
 	{"healthchecks", .read = table_json_read_defaults, JSON_AT(struct table_draft, health.defaults),
