@@ -22,6 +22,7 @@ TREE = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TREE), str(TREE / "tests"), str(TREE / "tests/vectors")]
 from cases import frames as f  # noqa: E402
 from lab.net import Namespace, connect  # noqa: E402
+from model.quic import QuicConfig  # noqa: E402
 
 PACKETS, ROUNDS, RUNS = 25, 20, 50
 PROXY, DIRECTOR, STRANGER = "192.168.50.10", "192.0.2.1", "203.0.113.9"
@@ -45,10 +46,42 @@ def bpf(command, attributes):
     return result, buffer.raw
 
 
+# A GUE header with 4 hops, none of which is left. After its first byte, its 23 bytes are the connection ID of the packet around it.
+HOPS = struct.pack(">BBHHBB", 5, 4, 0, 0, 4, 4) + bytes(range(1, 17))
+KEY = bytes.fromhex("8f95f09245765f80256934e50c66207f")
+
+
 def gue(source, inner):
     if ":" in source:
         return f.ipv6(source, PROXY6, f.UDP, f.udp(0x8ABC, 19523, struct.pack(">BBHHBB", 1, 41, 0, 1, 0, 0) + inner))
     return f.ipv4(source, PROXY, f.UDP, f.udp(0x8ABC, 19523, struct.pack(">BBHHBB", 1, 4, 0, 0, 0, 0) + inner))
+
+
+def quic_frame():
+    packet = f.ipv4("198.51.100.7", PROXY, f.UDP, f.udp(1, 2, HOPS))
+    for _ in range(PACKETS):
+        packet = f.ipv4(DIRECTOR, PROXY, f.UDP, f.udp(0x8ABC, 19523, HOPS + packet))
+    return f.ethernet(packet)
+
+
+def quic_conf(server, nonce, key=None, own=True):
+    """redirect.conf with a configuration by which the packets of quic_frame() name this host, or another one."""
+    config = QuicConfig(0, server, nonce, key)
+    name = config.decode(HOPS[1:])[0]
+    name = name if own else bytes([name[0] ^ 1]) + name[1:]
+    key = f'key = "{key.hex()}";' if key else ""
+    return FEW + f'quic = ( {{ id = 0; server_id_length = {server}; nonce_length = {nonce}; {key} server_id = "{name.hex()}"; }} );\n'
+
+
+QUIC = {  # the last rows: text, and redirect.conf
+    "UDP, without quic": FEW,
+    "kept, without key": quic_conf(3, 8),
+    "kept, one pass": quic_conf(8, 8, KEY),
+    "kept, three passes": quic_conf(3, 8, KEY),
+    "kept, four passes": quic_conf(10, 9, KEY),
+    "names no host, three passes": quic_conf(3, 8, KEY, own=False),
+    "another configuration": quic_conf(3, 8, KEY).replace("id = 0", "id = 1"),
+}
 
 
 def frame_of(sources):
@@ -101,6 +134,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         few, many, few6 = (Path(folder) / name for name in ("few.conf", "many.conf", "few6.conf"))
         few6.write_text(FEW6)
+        quic = []
+        for number, (text, conf) in enumerate(QUIC.items()):
+            path = Path(folder) / f"quic{number}.conf"
+            path.write_text(conf)
+            quic.append((text, [quic_frame()], path, "quic_kept" if text.startswith("kept") else "accepted_other"))
         few.write_text(FEW)
         many.write_text(MANY)
         for build in sys.argv[1:] or [TREE / "build"]:
@@ -109,7 +147,7 @@ def main():
                     ("accepted, a list of 1002 prefixes", same, many, "accepted_other"),
                     ("accepted, each packet from another sender", others, few, "accepted_other"),
                     ("refused, from a stranger", [frame_of([STRANGER])], few, "drop_source"),
-                    (GENERIC + "IPv4", same, few, "accepted_other"), (GENERIC + "IPv6", [frame_of([DIRECTOR6] * PACKETS)], few6, "accepted_other")):
+                    (GENERIC + "IPv4", same, few, "accepted_other"), (GENERIC + "IPv6", [frame_of([DIRECTOR6] * PACKETS)], few6, "accepted_other"), *quic):
                 program = Program(build, *(["--config-file", conf] if conf else []), *(["--mode", "generic"] if text.startswith(GENERIC) else []))
                 rows.append((build, text, program, frames, counter, []))
         for _ in range(ROUNDS):

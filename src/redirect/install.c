@@ -48,7 +48,7 @@ static int load(struct install *install, const struct program_counts *counts, st
 
 	/* In generic mode GRO runs before XDP, if at all, so the kernel can verify every packet. */
 	install->settings.checksums = install->generic ? REDIRECT_CHECKSUMS_KERNEL : REDIRECT_CHECKSUMS_PROGRAM;
-	error = program_load(program, &install->settings, counts);
+	error = program_load(program, &install->settings, &install->conf, counts);
 	return error ? explain_load(error, install->debug)
 		     : allow_fill(&program->lists, &install->conf, install->ifindex);
 }

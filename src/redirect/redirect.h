@@ -47,7 +47,9 @@
 	X(DROP_DESTINATION, "drop_destination", "the inner destination is not in allow_to")                          \
 	X(DROP_NEXT_HOP, "drop_next_hop", "unknown here, and the next hop is not in next_hops")                      \
 	X(DROP_HOPS, "drop_hops", "unknown here, and max_hops proxies have passed it on")                            \
-	X(DROP_INNER_CHECKSUM, "drop_inner_checksum", "wrong inner TCP or UDP checksum, where XDP has no metadata")
+	X(DROP_INNER_CHECKSUM, "drop_inner_checksum", "wrong inner TCP or UDP checksum, where XDP has no metadata")  \
+	X(QUIC_KEPT, "quic_kept", "QUIC whose connection ID names this host: accepted")                              \
+	X(QUIC_PASSED_ON, "quic_passed_on", "QUIC whose connection ID names a later hop: handed to the driver")
 
 enum redirect_counter {
 #define X(symbol, name, help) REDIRECT_##symbol,

@@ -11,6 +11,7 @@ import struct
 from model.encap import checksum
 from model.flow import ETHERTYPE_TAGS, ICMP, ICMP_ERRORS, ICMPV6, PARSE_IP, TCP, UDP, be16, trim_ip
 from model.gue import HOP_SIZE, OUTER_FAMILY, decode_gue
+from model.quic import find_dcid, find_quoted_scid
 from model.verdict import Stop
 
 XDP_DROP, XDP_PASS, XDP_REDIRECT = 1, 2, 4
@@ -60,6 +61,27 @@ class Allow:
     destinations: tuple = None  # allow_to, or `local`
     next_hops: tuple = None
     max_hops: int = 30
+
+
+@dataclasses.dataclass(frozen=True)
+class Quic:
+    """What the program knows of QUIC."""
+
+    configs: dict = dataclasses.field(default_factory=dict)  # id: QuicConfig
+    servers: dict = dataclasses.field(default_factory=dict)  # (id of the configuration, server ID): address; None: this host
+
+    def decide(self, cid, destination, later_hops):
+        """The counter of a packet whose connection ID names this host or one of the later hops; None: it names none of them."""
+        config = self.configs.get(cid[0] >> 5) if cid else None
+        if config is None or len(cid) < 1 + config.length:
+            return None
+        name = config.id, config.decode(cid)[0]
+        if name not in self.servers:
+            return None
+        address = self.servers[name]
+        if address is None or address == destination:
+            return "quic_kept"
+        return "quic_passed_on" if address in later_hops else None
 
 
 def _in(networks, address):
@@ -179,6 +201,19 @@ def _accepts(family, inner, sockets, udp):
     if header.protocol == {4: ICMP, 6: ICMPV6}[family]:
         return _icmp(family, header, sockets, udp)
     return "accepted_other"
+
+
+def _by_cid(family, inner, gue, quic):
+    """The counter of a UDP packet, or of an ICMP error about one, whose connection ID decides. None: it does not."""
+    header, find = _parse_inner(family, inner), find_dcid
+    if header.protocol == {4: ICMP, 6: ICMPV6}[family] and header.payload[:1] and header.payload[0] in ICMP_ERRORS[family]:
+        header, find = PARSE_IP[family](header.payload[8:]), find_quoted_scid
+    if header.protocol != UDP or header.fragment or len(header.payload) < 8:
+        return None
+    cid = find(header.payload[8:])
+    if find is find_dcid and cid:
+        cid = cid[0]
+    return quic.decide(cid, gue["dst"], gue["hops"][gue["next_hop"] :])
 
 
 def ones_complement_sum(data):
@@ -301,7 +336,7 @@ def syn_ack_with_cookie(link, inner, mss, cookie):
     return (link + ethertype + ip + segment).ljust(ETHERNET_MIN, b"\0")
 
 
-def decide(frame, sockets=None, port=19523, udp="first-hop", route=None, allow=Allow()):
+def decide(frame, sockets=None, port=19523, udp="first-hop", route=None, allow=Allow(), quic=Quic()):
     """route: with --forward fib, the MAC addresses (destination, then source) of the kernel's route to the next hop, if it gives any."""
     if not _names_the_port(frame, port):
         return Outcome(None, XDP_PASS, frame)
@@ -321,8 +356,10 @@ def decide(frame, sockets=None, port=19523, udp="first-hop", route=None, allow=A
     inner_at = udp_at + 8 + 8 + outer.size * len(gue["hops"])
     try:
         counter = _accepts(family, bytes.fromhex(gue["inner"]), sockets or Sockets(), udp)
+        named = _by_cid(family, bytes.fromhex(gue["inner"]), gue, quic)
     except _Drop as drop:
         return Outcome(str(drop), XDP_DROP, frame)
+    counter = {None: counter, "quic_passed_on": None}.get(named, named)
     if counter in (None, UNCONNECTED):
         if gue["next_hop"] == len(gue["hops"]):
             if counter == UNCONNECTED and gue["hops"] == [gue["dst"]]:
@@ -343,7 +380,7 @@ def decide(frame, sockets=None, port=19523, udp="first-hop", route=None, allow=A
             return Outcome("drop_next_hop", XDP_DROP, frame)
         else:
             hop = ipaddress.ip_address(gue["hops"][gue["next_hop"]]).packed
-            counter = "forwarded_by_route" if route else "forwarded_to_alternate"
+            counter = named or ("forwarded_by_route" if route else "forwarded_to_alternate")
             return Outcome(counter, XDP_REDIRECT, _forward(frame, ip_at, hop, route))
     inner = frame[inner_at:]
     inner_destination = inner[16:20] if family == 4 else inner[24:40]

@@ -13,6 +13,7 @@
 
 #include "bpf/cursor.bpf.h"
 #include "bpf/ethernet.bpf.h"
+#include "redirect/bpf/address.bpf.h"
 #include "redirect/bpf/decide.bpf.h"
 #include "redirect/redirect.h"
 
@@ -78,25 +79,12 @@ static __always_inline bool list_has(__u32 list, const __u32 words[4])
 	return bpf_map_lookup_elem(&lists, &key);
 }
 
-/* Bytes of an address. Callers pass constants for `ipv6`. */
-#define ALLOW_ADDRESS_SIZE(ipv6) ((ipv6) ? 16 : 4)
-
 static __always_inline bool list_has_address(__u32 list, const void *address, bool ipv6)
 {
 	__u32 words[4] = {0};
 
-	__builtin_memcpy(words, address, ALLOW_ADDRESS_SIZE(ipv6));
+	__builtin_memcpy(words, address, ADDRESS_SIZE(ipv6));
 	return list_has(ipv6 ? list : list | REDIRECT_IPV4, words);
-}
-
-static __always_inline bool allow_equal(const __u32 *one, const __u32 *other, bool ipv6)
-{
-	__u32 differences = 0;
-
-#pragma unroll
-	for (int i = 0; i < ALLOW_ADDRESS_SIZE(ipv6) / 4; i++)
-		differences |= one[i] ^ other[i];
-	return !differences;
 }
 
 /* Like list_has(), and remembers what it found. */
@@ -182,12 +170,12 @@ static __always_inline bool allow_tunnel_check(
 	if (protocol != (ipv6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP) || !outer_at)
 		return false;
 	outer.at = outer_at;
-	address = cursor_peek(&outer, ALLOW_ADDRESS_SIZE(ipv6));
+	address = cursor_peek(&outer, ADDRESS_SIZE(ipv6));
 	icmp.at += sizeof(struct ipv6hdr);
 	type = ipv6 ? cursor_peek(&icmp, sizeof(*type)) : NULL;
 	if (ipv6 && (!type || *type != ALLOW_ECHO_REQUEST))
 		return false;
-	return address && allow_equal(address, destination, ipv6);
+	return address && address_equal(address, destination, ipv6);
 }
 
 /*

@@ -14,6 +14,7 @@
 
 #include "gue/gue_wire.h"
 #include "redirect/bpf/inner.bpf.h"
+#include "redirect/bpf/quic.bpf.h"
 
 /* The loader sets this, and the offsets below, before it loads the program. */
 const volatile struct redirect_settings settings = {.port = GUE_PORT};
@@ -21,8 +22,6 @@ const volatile struct redirect_settings settings = {.port = GUE_PORT};
 /* Not among the settings: those of a version with more members are unknown to an older glb-redirect, which then resets
  * the counters. */
 const volatile struct redirect_offsets offsets SEC(".rodata.offsets") = {0};
-
-#define QUIC_LONG_HEADER 0x80
 
 /* <linux/icmp.h> includes headers of the C library, which BPF programs do not have. */
 #define ICMP_HEADER_SIZE    8
@@ -36,6 +35,8 @@ enum {
 	DECIDE_UNKNOWN = -1, /* no socket of this host; the next hop may have one */
 	/* As DECIDE_UNKNOWN, but this host has an unconnected UDP socket, which would take the packet. */
 	DECIDE_UNCONNECTED = -2,
+	/* UDP, also in an ICMP error: quic_decide() comes first. Only if the caller wants it (`by_cid`). */
+	DECIDE_BY_CID = -3,
 	/* Values >= 0 are the enum redirect_counter of the final decision. */
 };
 
@@ -138,13 +139,16 @@ static __always_inline int decide_tcp(struct xdp_md *context, struct cursor *cur
 	return decide_tcp_socket(context, inner, ipv6, tcp);
 }
 
-static __always_inline int decide_udp(struct xdp_md *context, struct cursor *cursor, struct inner *inner, bool ipv6)
+static __always_inline int decide_udp(
+	struct xdp_md *context, struct cursor *cursor, struct inner *inner, bool ipv6, __u32 by_cid)
 {
 	struct udphdr *udp = cursor_take(cursor, sizeof(*udp));
 	__u8 *payload;
 
 	if (!udp)
 		return REDIRECT_DROP_INNER_TRUNCATED;
+	if (quic.is_used && by_cid && !inner->is_fragment && quic_ask(cursor->at, cursor->end, false))
+		return DECIDE_BY_CID;
 	if (settings.udp == REDIRECT_UDP_FIRST_HOP)
 		return REDIRECT_ACCEPTED_OTHER;
 	payload = cursor_peek(cursor, 1);
@@ -162,7 +166,7 @@ static __always_inline bool is_icmp_error(__u8 type, bool ipv6)
 }
 
 /* Decides about an ICMP error by the flow that it quotes, of which it needs 8 bytes after the IP header. */
-static __always_inline int decide_quote(struct xdp_md *context, struct cursor *cursor, bool ipv6)
+static __always_inline int decide_quote(struct xdp_md *context, struct cursor *cursor, bool ipv6, __u32 by_cid)
 {
 	struct inner quoted = {0};
 	int result = inner_parse(cursor, &quoted, ipv6, true);
@@ -178,6 +182,9 @@ static __always_inline int decide_quote(struct xdp_md *context, struct cursor *c
 	inner_set_ports(&quoted, ipv6, ports, true);
 	if (quoted.protocol == IPPROTO_TCP)
 		return decide_tcp_socket(context, &quoted, ipv6, NULL);
+	if (quic.is_used && by_cid && !quoted.is_fragment &&
+		quic_ask(cursor->at + sizeof(struct udphdr), cursor->end, true))
+		return DECIDE_BY_CID;
 	if (settings.udp == REDIRECT_UDP_FIRST_HOP)
 		return REDIRECT_ACCEPTED_OTHER;
 	return decide_udp_socket(context, &quoted, ipv6);
@@ -187,23 +194,23 @@ static __always_inline int decide_quote(struct xdp_md *context, struct cursor *c
  * These are global functions (Linux 5.6). The verifier checks each of them once, apart from its
  * callers, so the numbers of branches add up instead of multiplying. A global function can take
  * no pointers but the context, so the arguments are offsets: the packet occupies `at` to `end` of the
- * frame. Returns a DECIDE_ value or a counter.
+ * frame, Returns a DECIDE_ value or a counter.
  */
-__noinline int decide_ipv4_quote(struct xdp_md *context, __u32 at, __u32 end)
+__noinline int decide_ipv4_quote(struct xdp_md *context, __u32 at, __u32 end, __u32 by_cid)
 {
 	struct cursor cursor = cursor_within(context, at, end);
 
-	return decide_quote(context, &cursor, false);
+	return decide_quote(context, &cursor, false, by_cid);
 }
 
-__noinline int decide_ipv6_quote(struct xdp_md *context, __u32 at, __u32 end)
+__noinline int decide_ipv6_quote(struct xdp_md *context, __u32 at, __u32 end, __u32 by_cid)
 {
 	struct cursor cursor = cursor_within(context, at, end);
 
-	return decide_quote(context, &cursor, true);
+	return decide_quote(context, &cursor, true, by_cid);
 }
 
-static __always_inline int decide_icmp(struct xdp_md *context, struct cursor *cursor, bool ipv6)
+static __always_inline int decide_icmp(struct xdp_md *context, struct cursor *cursor, bool ipv6, __u32 by_cid)
 {
 	__u8 *type = cursor_take(cursor, ICMP_HEADER_SIZE);
 
@@ -212,11 +219,11 @@ static __always_inline int decide_icmp(struct xdp_md *context, struct cursor *cu
 	if (!is_icmp_error(*type, ipv6))
 		return REDIRECT_ACCEPTED_OTHER;
 	if (ipv6)
-		return decide_ipv6_quote(context, cursor->at, cursor->end);
-	return decide_ipv4_quote(context, cursor->at, cursor->end);
+		return decide_ipv6_quote(context, cursor->at, cursor->end, by_cid);
+	return decide_ipv4_quote(context, cursor->at, cursor->end, by_cid);
 }
 
-static __always_inline int decide_packet(struct xdp_md *context, struct cursor *cursor, bool ipv6)
+static __always_inline int decide_packet(struct xdp_md *context, struct cursor *cursor, bool ipv6, __u32 by_cid)
 {
 	struct inner inner = {0};
 	int result = inner_parse(cursor, &inner, ipv6, false);
@@ -228,23 +235,23 @@ static __always_inline int decide_packet(struct xdp_md *context, struct cursor *
 	if (inner.protocol == IPPROTO_TCP)
 		return decide_tcp(context, cursor, &inner, ipv6);
 	if (inner.protocol == IPPROTO_UDP)
-		return decide_udp(context, cursor, &inner, ipv6);
+		return decide_udp(context, cursor, &inner, ipv6, by_cid);
 	if (inner.protocol == (ipv6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP))
-		return decide_icmp(context, cursor, ipv6);
+		return decide_icmp(context, cursor, ipv6, by_cid);
 	return REDIRECT_ACCEPTED_OTHER;
 }
 
-/* The inner packet occupies offsets `at` to `end` of the frame. Returns a DECIDE_ value or a counter. */
-__noinline int decide_ipv4(struct xdp_md *context, __u32 at, __u32 end)
+/* The arguments and the result are those of decide_ipv4_quote(). */
+__noinline int decide_ipv4(struct xdp_md *context, __u32 at, __u32 end, __u32 by_cid)
 {
 	struct cursor cursor = cursor_within(context, at, end);
 
-	return decide_packet(context, &cursor, false);
+	return decide_packet(context, &cursor, false, by_cid);
 }
 
-__noinline int decide_ipv6(struct xdp_md *context, __u32 at, __u32 end)
+__noinline int decide_ipv6(struct xdp_md *context, __u32 at, __u32 end, __u32 by_cid)
 {
 	struct cursor cursor = cursor_within(context, at, end);
 
-	return decide_packet(context, &cursor, true);
+	return decide_packet(context, &cursor, true, by_cid);
 }

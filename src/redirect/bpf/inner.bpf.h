@@ -28,6 +28,7 @@ enum {
 struct inner {
 	void *ip; /* struct iphdr or struct ipv6hdr in the packet */
 	bool later_fragment; /* not the first fragment, so it has no ports */
+	bool is_fragment; /* any; in IPv6 each packet with a fragment header */
 	/* The transport checksum covers more than this packet: it is a fragment, or has an IPv6 routing header. */
 	bool is_partial;
 	__u8 protocol; /* of the transport header, after IPv6 extension headers */
@@ -56,7 +57,8 @@ static __always_inline int inner_ipv4(struct cursor *cursor, struct inner *inner
 	inner->ip = ip;
 	inner->protocol = ip->protocol;
 	inner->later_fragment = ip->frag_off & bpf_htons(INNER_IPV4_OFFSET);
-	inner->is_partial = ip->frag_off & bpf_htons(INNER_IPV4_FRAGMENT);
+	inner->is_fragment = ip->frag_off & bpf_htons(INNER_IPV4_FRAGMENT);
+	inner->is_partial = inner->is_fragment;
 	inner->flow.ipv4.saddr = quoted ? ip->daddr : ip->saddr;
 	inner->flow.ipv4.daddr = quoted ? ip->saddr : ip->daddr;
 	return INNER_OK;
@@ -90,6 +92,7 @@ static __always_inline int inner_extension_headers(struct cursor *cursor, struct
 		is_fragment = ((protocol ^ IPPROTO_FRAGMENT) - 1) >> 31;
 		if (!cursor_skip(cursor, 8 * extension->length * (1 - is_fragment)))
 			return REDIRECT_DROP_INNER_TRUNCATED;
+		inner->is_fragment |= is_fragment;
 		inner->is_partial |= PARTIAL_HEADERS >> protocol & 1;
 		inner->protocol = extension->next;
 		if (is_fragment * (extension->offset & bpf_htons(INNER_IPV6_OFFSET))) {

@@ -40,7 +40,14 @@ struct outer {
 	bool next_is_self; /* the outer destination is the next hop, or the last hop if there is no next one */
 	__u32 passed; /* how many hops have passed the packet on */
 	bool returns; /* the packet goes back to the hop that sent it, so the index of its next hop stays */
+	bool names_later_hop; /* the connection ID of the inner QUIC packet does */
 };
+
+/* The offset of the outer IP header in the frame. */
+static __always_inline __u32 outer_ip_at(const struct outer *outer)
+{
+	return sizeof(struct ethhdr) + sizeof(struct vlan_tag) * outer->tags;
+}
 
 /*
  * Both move the cursor from the IP header to the UDP header, and set *end to the offset of the packet's end, which may
@@ -106,7 +113,7 @@ static __always_inline int outer_udp(struct cursor *cursor, __u64 end, __u16 por
 /* Moves the cursor from the GUE header to the inner packet. The order of the checks is the same as in gue/decode.c. */
 static __always_inline int outer_gue(struct cursor *cursor, struct outer *outer, const void *addresses, bool ipv6)
 {
-	const __u32 size = ALLOW_ADDRESS_SIZE(ipv6);
+	const __u32 size = ADDRESS_SIZE(ipv6);
 	struct cursor hop = *cursor;
 	struct gue_header *gue = cursor_peek(cursor, GUE_BASE_SIZE);
 	struct gue_private *private_data = (void *)(gue + 1);
@@ -144,7 +151,7 @@ static __always_inline int outer_gue(struct cursor *cursor, struct outer *outer,
 		address = cursor_peek(&hop, size);
 		if (!address) /* it is not in the first buffer, because `words` was checked */
 			return REDIRECT_DROP_TRUNCATED;
-		outer->next_is_self = allow_equal(address, addresses + size, ipv6);
+		outer->next_is_self = address_equal(address, addresses + size, ipv6);
 	}
 	return OUTER_GUE;
 }

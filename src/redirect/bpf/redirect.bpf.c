@@ -97,15 +97,27 @@ static __always_inline int unconnected_outcome(struct outer *outer)
 	return outer->ttl > 1 ? REDIRECT_RETURNED_TO_FIRST_HOP : REDIRECT_DROP_TTL;
 }
 
+static __always_inline int decide(
+	struct xdp_md *context, const struct outer *outer, const struct cursor *inner, bool by_cid)
+{
+	if (outer->gue->inner_protocol == GUE_INNER_IPV6)
+		return decide_ipv6(context, inner->at, inner->end, by_cid);
+	return decide_ipv4(context, inner->at, inner->end, by_cid);
+}
+
 /* Returns the counter for a packet whose outer and GUE headers are valid; `inner` is at the inner packet. */
 static __always_inline int outcome_of(struct xdp_md *context, struct outer *outer, const struct cursor *inner)
 {
-	int outcome;
+	int outcome = decide(context, outer, inner, quic.is_used);
 
-	if (outer->gue->inner_protocol == GUE_INNER_IPV6)
-		outcome = decide_ipv6(context, inner->at, inner->end);
-	else
-		outcome = decide_ipv4(context, inner->at, inner->end);
+	if (outcome == DECIDE_BY_CID) {
+		outcome = quic_decide(context, outer_ip_at(outer));
+		outer->names_later_hop = outcome == REDIRECT_QUIC_PASSED_ON;
+		if (outer->names_later_hop)
+			return next_hop_outcome(outer);
+		if (outcome == QUIC_UNDECIDED)
+			outcome = decide(context, outer, inner, false);
+	}
 	if (outcome == DECIDE_UNCONNECTED && !outer->has_next_hop)
 		return unconnected_outcome(outer);
 	return outcome < 0 ? next_hop_outcome(outer) : outcome;
@@ -113,7 +125,8 @@ static __always_inline int outcome_of(struct xdp_md *context, struct outer *oute
 
 static __always_inline bool is_kept(int outcome)
 {
-	if (outcome == REDIRECT_UDP_UNCONNECTED_LISTENER || outcome == REDIRECT_NOT_FOR_US)
+	if (outcome == REDIRECT_UDP_UNCONNECTED_LISTENER || outcome == REDIRECT_NOT_FOR_US ||
+		outcome == REDIRECT_QUIC_KEPT)
 		return true;
 	return outcome != REDIRECT_FORWARDED_TO_ALTERNATE && outcome < REDIRECT_DROP_TRUNCATED;
 }
@@ -121,7 +134,8 @@ static __always_inline bool is_kept(int outcome)
 static __always_inline bool is_sent(int outcome)
 {
 	return outcome == REDIRECT_FORWARDED_TO_ALTERNATE || outcome == REDIRECT_FORWARDED_BY_ROUTE ||
-	       outcome == REDIRECT_SYN_COOKIE_SENT || outcome == REDIRECT_RETURNED_TO_FIRST_HOP;
+	       outcome == REDIRECT_SYN_COOKIE_SENT || outcome == REDIRECT_RETURNED_TO_FIRST_HOP ||
+	       outcome == REDIRECT_QUIC_PASSED_ON;
 }
 
 static __always_inline int pass_on(struct xdp_md *context, const struct outer *outer)
@@ -129,7 +143,11 @@ static __always_inline int pass_on(struct xdp_md *context, const struct outer *o
 	int outcome = outer->ipv6 ? forward_ipv6(context, outer->tags, outer->gue_at, outer->returns)
 				  : forward_ipv4(context, outer->tags, outer->gue_at, outer->returns);
 
-	return outer->returns && is_sent(outcome) ? REDIRECT_RETURNED_TO_FIRST_HOP : outcome;
+	if (!is_sent(outcome))
+		return outcome;
+	if (outer->names_later_hop)
+		return REDIRECT_QUIC_PASSED_ON;
+	return outer->returns ? REDIRECT_RETURNED_TO_FIRST_HOP : outcome;
 }
 
 /* Returns an enum checksum. With REDIRECT_CHECKSUMS_KERNEL, only a SYN that the program answers itself is verified
@@ -147,11 +165,9 @@ static __always_inline int checksum_of_inner(
 /* Returns the offset of the outer destination in the frame, or 0 if it is not of the inner packet's family. */
 static __always_inline __u32 destination_at(const struct outer *outer, bool ipv6)
 {
-	__u32 ip_at = sizeof(struct ethhdr) + sizeof(struct vlan_tag) * outer->tags;
-
 	if (outer->ipv6 != ipv6)
 		return 0;
-	return ip_at + (ipv6 ? offsetof(struct ipv6hdr, daddr) : offsetof(struct iphdr, daddr));
+	return outer_ip_at(outer) + (ipv6 ? offsetof(struct ipv6hdr, daddr) : offsetof(struct iphdr, daddr));
 }
 
 /*
@@ -163,7 +179,6 @@ static __always_inline int keep(struct xdp_md *context, const struct outer *oute
 	bool ipv6 = outer->gue->inner_protocol == GUE_INNER_IPV6;
 	bool answers_syn = settings.syn_cookies && outcome == REDIRECT_ACCEPTED_SYN;
 	void *packet = cursor_peek(inner, sizeof(struct iphdr));
-	__u32 ip_at = sizeof(struct ethhdr) + sizeof(struct vlan_tag) * outer->tags;
 	int checksum;
 
 	if (!packet) /* impossible, because outcome_of() read more of it; the verifier needs it */
@@ -181,7 +196,7 @@ static __always_inline int keep(struct xdp_md *context, const struct outer *oute
 		if (outcome != REDIRECT_ACCEPTED_SYN)
 			return outcome;
 	}
-	if (!strip(context, outer->tags, inner->at - ip_at, ipv6))
+	if (!strip(context, outer->tags, inner->at - outer_ip_at(outer), ipv6))
 		return REDIRECT_DROP_NOT_STRIPPED;
 	return settings.checksums ? checksum_hand_over(context, checksum, outcome) : outcome;
 }

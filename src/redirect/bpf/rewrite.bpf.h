@@ -55,7 +55,7 @@ struct forwarded {
  */
 static __always_inline void rewrite_to_hop(const struct forwarded *packet, const void *hop, __u8 step, bool ipv6)
 {
-	const __u32 size = ALLOW_ADDRESS_SIZE(ipv6);
+	const __u32 size = ADDRESS_SIZE(ipv6);
 	struct gue_private *private_data = packet->private_data;
 	struct udphdr *udp = packet->udp;
 	__be16 old_index_word = bpf_htons(private_data->next_hop << 8 | private_data->hop_count), index_word;
@@ -91,7 +91,7 @@ static __always_inline void rewrite_to_hop(const struct forwarded *packet, const
  */
 static __always_inline int address_frame(struct xdp_md *context, const struct forwarded *packet, __u32 tags, bool ipv6)
 {
-	const __u32 size = ALLOW_ADDRESS_SIZE(ipv6);
+	const __u32 size = ADDRESS_SIZE(ipv6);
 	struct cursor cursor = cursor_of(context);
 	struct ethhdr *ethernet = cursor_peek(&cursor, sizeof(*ethernet)), addresses;
 	struct bpf_fib_lookup route = {
@@ -137,7 +137,7 @@ static __always_inline bool forwarded_find(
 
 static __always_inline int forward(struct xdp_md *context, __u32 tags, __u32 gue_at, bool returns, bool ipv6)
 {
-	const __u32 size = ALLOW_ADDRESS_SIZE(ipv6);
+	const __u32 size = ADDRESS_SIZE(ipv6);
 	struct cursor cursor = cursor_of(context);
 	struct forwarded packet;
 	__u32 hop[4] = {0};

@@ -77,6 +77,10 @@ const struct conf_key redirect_conf_keys[] = {
 		.expected = "is neither \"local\" nor a list like [\"203.0.113.10\", \"2001:db8::/64\"]"},
 	{"next_hops", read_senders, AT(next_hops), .max = INT_MAX, .expected = "is not a list like [\"192.0.2.0/24\"]"},
 	{"max_hops", conf_read_unsigned, AT(max_hops), "8", 0, GUE_MAX_LATER_HOPS},
+	{"quic_table", conf_read_string, AT(quic.table), .fault = conf_path_fault},
+	{"quic", redirect_quic_read_list, AT(quic), .keys = redirect_quic_keys, .min = 1, .max = QUIC_MAX_CONFIGS,
+		.expected =
+			"is not a list like ( { id = 0; server_id_length = 3; nonce_length = 8; server_id = \"ed793a\"; } )"},
 	{0},
 };
 
@@ -113,6 +117,8 @@ static void read_root(struct conf_reader *reader, const config_setting_t *root)
 	size_t errors = reader->faults->errors;
 
 	conf_read_group(reader, root, redirect_conf_keys, conf);
+	if (conf->quic.table)
+		redirect_quic_read_table(reader, config_setting_get_member(root, "quic_table"), &conf->quic);
 	if (reader->faults->errors != errors)
 		return;
 	if (!config_setting_get_member(root, "next_hops"))
@@ -141,5 +147,6 @@ void redirect_conf_free(struct redirect_conf *conf)
 	free(conf->allow_from.items);
 	free(conf->allow_to.items);
 	free(conf->next_hops.items);
+	redirect_quic_free(&conf->quic);
 	redirect_conf_init(conf);
 }

@@ -12,6 +12,7 @@
 #include "common/faults.h"
 #include "common/netaddr.h"
 #include "conf/conf_key.h"
+#include "redirect/config/redirect_quic.h"
 
 struct redirect_prefixes {
 	bool any; /* every address; then count is 0 */
@@ -25,6 +26,7 @@ struct redirect_conf {
 	struct redirect_prefixes allow_to; /* inner destination addresses */
 	struct redirect_prefixes next_hops;
 	unsigned max_hops; /* how often proxies may have passed a packet on before this host does */
+	struct redirect_quic_conf quic; /* without configurations, connection IDs decide nothing */
 };
 
 /* Sets what holds without a file: any sender, local destinations. */

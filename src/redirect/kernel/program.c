@@ -7,6 +7,9 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 
+#include "redirect/kernel/cids.h"
+#include "redirect/kernel/quic_wire.h"
+
 #include "redirect.skel.h"
 
 uint32_t program_layout(uint32_t count)
@@ -87,7 +90,7 @@ static int take_over(struct bpf_map *map, int fd)
 	return fd < 0 ? 0 : bpf_map__reuse_fd(map, fd);
 }
 
-static int load_once(struct program *program, const struct redirect_settings *wanted,
+static int load_once(struct program *program, const struct redirect_settings *wanted, const struct redirect_conf *conf,
 	const struct redirect_offsets *offsets, const struct program_counts *counts, bool frags)
 {
 	struct redirect_bpf *skeleton = redirect_bpf__open();
@@ -100,6 +103,7 @@ static int load_once(struct program *program, const struct redirect_settings *wa
 	settings = &skeleton->rodata->settings;
 	*settings = *wanted;
 	skeleton->rodata_offsets->offsets = *offsets;
+	cids_fill(&conf->quic, &skeleton->rodata_quic->quic);
 	settings->outer_ipv6 = 1;
 	settings->layout = program_layout(REDIRECT_COUNTER_COUNT);
 	snprintf(settings->version, sizeof(settings->version), "%s", GLB_VERSION);
@@ -110,6 +114,8 @@ static int load_once(struct program *program, const struct redirect_settings *wa
 		error = take_over(skeleton->maps.hops, counts->hops);
 	if (!error)
 		error = redirect_bpf__load(skeleton);
+	if (!error)
+		error = cids_put_servers(&conf->quic, bpf_map__fd(skeleton->maps.quic_servers));
 	if (error)
 		return error;
 	program->program = bpf_program__fd(skeleton->progs.glb_redirect);
@@ -128,33 +134,34 @@ static int load_once(struct program *program, const struct redirect_settings *wa
  * frame into a new socket buffer, in which tc programs do not find the Ethernet header and our mark (seen on Linux
  * 6.18).
  */
-static int load(struct program *program, struct redirect_settings *wanted, const struct redirect_offsets *offsets,
-	const struct program_counts *counts)
+static int load(struct program *program, struct redirect_settings *wanted, const struct redirect_conf *conf,
+	const struct redirect_offsets *offsets, const struct program_counts *counts)
 {
 	bool generic = wanted->checksums == REDIRECT_CHECKSUMS_KERNEL;
-	int error = generic ? 0 : load_once(program, wanted, offsets, counts, true);
+	int error = generic ? 0 : load_once(program, wanted, conf, offsets, counts, true);
 
 	wanted->frags = !generic && !error;
 	if (wanted->frags)
 		return 0;
 	if (error)
 		program_unload(program);
-	return load_once(program, wanted, offsets, counts, false);
+	return load_once(program, wanted, conf, offsets, counts, false);
 }
 
-int program_load(struct program *program, struct redirect_settings *wanted, const struct program_counts *counts)
+int program_load(struct program *program, struct redirect_settings *wanted, const struct redirect_conf *conf,
+	const struct program_counts *counts)
 {
 	struct redirect_offsets offsets = {0};
 	int error;
 
 	find_offsets(&offsets);
-	error = load(program, wanted, &offsets, counts);
+	error = load(program, wanted, conf, &offsets, counts);
 	if (!error || !offsets.is_known)
 		return error;
 	/* A kernel that does not let the program read its sockets must still get the program. */
 	program_unload(program);
 	offsets.is_known = 0;
-	return load(program, wanted, &offsets, counts);
+	return load(program, wanted, conf, &offsets, counts);
 }
 
 void program_unload(struct program *program)

@@ -30,7 +30,8 @@ uint32_t program_layout(uint32_t count);
 /*
  * Loads the program with the `wanted` settings; sets their member frags, and in the program also layout and version.
  * Returns 0 or -errno. The caller calls program_unload() in either case. The lists of the new program are empty: it
- * accepts no packet.
+ * accepts no packet. Of `conf` it uses what concerns QUIC; lists_put_conf() writes the rest.
  */
-int program_load(struct program *program, struct redirect_settings *wanted, const struct program_counts *counts);
+int program_load(struct program *program, struct redirect_settings *wanted, const struct redirect_conf *conf,
+	const struct program_counts *counts);
 void program_unload(struct program *program);

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "redirect/config/redirect_quic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/array.h"
+#include "common/text.h"
+#include "conf/conf_reader.h"
+#include "table/file/table_load.h"
+
+/* An element of the list `quic`. */
+struct entry {
+	unsigned id, server_id_length, nonce_length;
+	bool keyed;
+	uint8_t key[QUIC_KEY_SIZE];
+	const char *server_id; /* of libconfig */
+};
+
+/* An error must not show the key, so it does not go through conf_wrong(). */
+static void read_key(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	struct entry *entry = field;
+
+	entry->keyed = text_bytes(config_setting_get_string(at), entry->key, sizeof(entry->key));
+	if (!entry->keyed)
+		conf_error(reader, at, NULL, "%s", key->expected);
+}
+
+static void read_text(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	const char **text = field;
+
+	*text = config_setting_get_string(at);
+	if (!*text)
+		conf_wrong(reader, at, CONFIG_TYPE_STRING, "%s", key->expected);
+}
+
+#define AT(member) .offset = offsetof(struct entry, member)
+
+const struct conf_key redirect_quic_keys[] = {
+	{"id", conf_read_unsigned, AT(id), .max = QUIC_MAX_CONFIGS - 1, .required = "id = 0"},
+	{"server_id_length", conf_read_unsigned, AT(server_id_length), .min = 1, .max = QUIC_MAX_SERVER_ID,
+		.required = "server_id_length = 3"},
+	{"nonce_length", conf_read_unsigned, AT(nonce_length), .min = QUIC_MIN_NONCE, .max = QUIC_MAX_NONCE,
+		.required = "nonce_length = 8"},
+	{"key", read_key, 0, .expected = "is not a text of 32 hex digits"},
+	{"server_id", read_text, AT(server_id), .expected = "is not a text of hex digits",
+		.required = "server_id = \"ed793a\""},
+	{0},
+};
+
+static const struct quic_config *find_config(const struct redirect_quic_conf *conf, uint8_t id)
+{
+	for (unsigned i = 0; i < conf->count; i++)
+		if (conf->configs[i].id == id)
+			return &conf->configs[i];
+	return NULL;
+}
+
+static void add_entry(struct conf_reader *reader, const config_setting_t *at, const struct entry *entry,
+	struct redirect_quic_conf *conf)
+{
+	struct quic_config config = {
+		.id = (uint8_t)entry->id,
+		.server_id_length = (uint8_t)entry->server_id_length,
+		.nonce_length = (uint8_t)entry->nonce_length,
+		.keyed = entry->keyed,
+	};
+	struct redirect_quic_name name = {
+		.config = config.id, .is_self = true, .server_id.length = config.server_id_length};
+	const char *fault = quic_config_fault(&config);
+
+	memcpy(config.key, entry->key, sizeof(config.key));
+	if (find_config(conf, config.id))
+		conf_error(reader, at, "id", "%u is the ID of an earlier configuration", config.id);
+	else if (fault)
+		conf_error(reader, at, NULL, "%s", fault);
+	else if (!text_bytes(entry->server_id, name.server_id.bytes, config.server_id_length))
+		conf_error(reader, at, "server_id", "'%s' is not %u hex digits, which server_id_length asks for",
+			entry->server_id, 2 * config.server_id_length);
+	else {
+		conf->configs[conf->count++] = config;
+		conf->servers[conf->server_count++] = name;
+	}
+}
+
+void redirect_quic_read_list(
+	struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	struct redirect_quic_conf *conf = field;
+	unsigned count = conf_list_length(reader, at, key);
+
+	conf->servers = conf_allocate(reader, at, count, sizeof(*conf->servers));
+	for (unsigned i = 0; conf->servers && i < count; i++) {
+		const config_setting_t *element = config_setting_get_elem(at, i);
+		size_t errors = reader->faults->errors;
+		struct entry entry = {0};
+
+		conf_read_group(reader, element, key->keys, &entry);
+		if (reader->faults->errors == errors)
+			add_entry(reader, element, &entry, conf);
+		explicit_bzero(&entry, sizeof(entry));
+	}
+}
+
+/* What this host learns from a table. */
+struct learned {
+	struct conf_reader *reader;
+	const config_setting_t *at; /* quic_table */
+	const struct table_set *set;
+	struct redirect_quic_conf *conf;
+};
+
+/* Adds the server IDs of a backend, one for each configuration of `table` that has a server ID of this length. */
+static bool learn_backend(struct learned *learned, const struct table *table, const struct netaddr *addr,
+	const struct quic_server_id server_ids[QUIC_MAX_SERVER_IDS], bool is_past)
+{
+	struct redirect_quic_conf *conf = learned->conf;
+
+	for (unsigned i = 0; i < table->quic_count * QUIC_MAX_SERVER_IDS; i++) {
+		const struct quic_config *config = &table->quic[i / QUIC_MAX_SERVER_IDS];
+		const struct quic_server_id *server_id = &server_ids[i % QUIC_MAX_SERVER_IDS];
+		struct redirect_quic_name *name;
+
+		if (server_id->length != config->server_id_length)
+			continue;
+		name = array_append((void **)&conf->servers, &conf->server_count, sizeof(*name));
+		if (!name)
+			return false;
+		*name = (struct redirect_quic_name){
+			.config = config->id, .is_past = is_past, .server_id = *server_id, .addr = *addr};
+	}
+	return true;
+}
+
+static bool learn_backends(struct learned *learned, const struct table *table)
+{
+	bool done = true;
+
+	for (uint32_t i = 0; i < table->backend_count && done; i++)
+		done = learn_backend(learned, table, &table->backends[i].addr, table->backends[i].server_ids, false);
+	for (uint32_t i = 0; i < table->past_count && done; i++) {
+		const struct table_past *past = &table->past[i];
+
+		for (uint32_t j = 0; j < past->backend_count && done; j++)
+			done = learn_backend(learned, table, &past->backends[j].addr, past->backends[j].server_ids, true);
+	}
+	return done;
+}
+
+/* A packet does not tell of which table it is. So configurations with the same ID must be the same. */
+static void learn_configs(struct learned *learned, uint32_t index)
+{
+	const struct table *table = &learned->set->tables[index];
+	struct redirect_quic_conf *conf = learned->conf;
+	char label[16];
+
+	for (unsigned i = 0; i < table->quic_count; i++) {
+		const struct quic_config *config = &table->quic[i], *known = find_config(conf, config->id);
+
+		if (!known)
+			conf->configs[conf->count++] = *config;
+		else if (known->keyed != config->keyed || known->server_id_length != config->server_id_length ||
+			 known->nonce_length != config->nonce_length ||
+			 memcmp(known->key, config->key, sizeof(known->key)) != 0)
+			conf_error(learned->reader, learned->at, NULL,
+				"'%s': table '%s' has another configuration %u than an earlier table; give one of them another ID",
+				conf->table, table_label(learned->set, index, label), config->id);
+	}
+}
+
+/* Orders by configuration and server ID. Those of previous states come last. */
+static int compare_names(const void *one, const void *other)
+{
+	const struct redirect_quic_name *a = one, *b = other;
+	int difference = memcmp(a->server_id.bytes, b->server_id.bytes, sizeof(a->server_id.bytes));
+
+	if (a->config != b->config)
+		return a->config - b->config;
+	return difference ? difference : a->is_past - b->is_past;
+}
+
+static bool is_same_name(const struct redirect_quic_name *a, const struct redirect_quic_name *b)
+{
+	return a->config == b->config && memcmp(a->server_id.bytes, b->server_id.bytes, sizeof(a->server_id.bytes)) == 0;
+}
+
+/* Keeps one backend of each server ID. Two tables can give the same server ID to different backends. */
+static void keep_one_of_each(struct learned *learned)
+{
+	struct redirect_quic_conf *conf = learned->conf;
+	size_t kept = 0;
+
+	qsort(conf->servers, conf->server_count, sizeof(*conf->servers), compare_names);
+	for (size_t i = 0; i < conf->server_count; i++) {
+		const struct redirect_quic_name *name = &conf->servers[i];
+		char a[NETADDR_TEXT_MAX], b[NETADDR_TEXT_MAX];
+
+		if (kept && is_same_name(&conf->servers[kept - 1], name)) {
+			if (!name->is_past && netaddr_compare(&conf->servers[kept - 1].addr, &name->addr) != 0)
+				conf_error(learned->reader, learned->at, NULL,
+					"'%s': backends %s and %s of different tables have the same server ID for configuration %u",
+					conf->table, netaddr_format(&conf->servers[kept - 1].addr, a),
+					netaddr_format(&name->addr, b), name->config);
+			continue;
+		}
+		conf->servers[kept++] = *name;
+	}
+	conf->server_count = kept;
+}
+
+static void learn(struct learned *learned)
+{
+	bool done = true;
+
+	for (uint32_t i = 0; i < learned->set->count && done; i++) {
+		learn_configs(learned, i);
+		done = learn_backends(learned, &learned->set->tables[i]);
+	}
+	if (!done)
+		conf_error(learned->reader, learned->at, NULL, "out of memory");
+	else if (!learned->conf->count)
+		conf_warn(learned->reader, learned->at, NULL,
+			"'%s': no table has a QUIC configuration, so connection IDs decide nothing",
+			learned->conf->table);
+	else
+		keep_one_of_each(learned);
+}
+
+void redirect_quic_read_table(struct conf_reader *reader, const config_setting_t *at, struct redirect_quic_conf *conf)
+{
+	struct faults faults = {.file = conf->table};
+	struct table_set set = {0};
+	int error;
+
+	if (conf->count) {
+		conf_error(reader, at, NULL, "has all configurations; remove the key quic");
+		return;
+	}
+	if (table_load_version(conf->table))
+		error = table_load_binary(conf->table, &set, NULL, &faults);
+	else
+		error = table_load_json(conf->table, &set, &faults);
+	if (error)
+		conf_error(reader, at, NULL, "%s", faults_first_error(&faults));
+	else
+		learn(&(struct learned){.reader = reader, .at = at, .set = &set, .conf = conf});
+	faults_clear(&faults);
+	table_set_free(&set);
+}
+
+void redirect_quic_free(struct redirect_quic_conf *conf)
+{
+	free(conf->table);
+	free(conf->servers);
+	explicit_bzero(conf, sizeof(*conf));
+}
