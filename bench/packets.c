@@ -21,9 +21,14 @@ struct flow_key {
 	uint16_t source_port, destination_port;
 };
 
+static unsigned pick_table(const struct world *world, uint64_t hash)
+{
+	return (unsigned)(hash >> 32) % world->tables;
+}
+
 static struct flow_key pick_flow(const struct world *world, uint64_t hash)
 {
-	unsigned table = (unsigned)(hash >> 32) % world->tables;
+	unsigned table = pick_table(world, hash);
 	unsigned bind = (unsigned)(hash >> 48) % world->binds;
 
 	return (struct flow_key){
@@ -52,6 +57,21 @@ static uint8_t *put_tcp(uint8_t *at, const struct flow_key *key)
 	store_be16(at + 2, key->destination_port);
 	at[12] = 5 << 4;
 	return at + 20;
+}
+
+/* Writes a UDP packet of the length of a short acknowledgement of QUIC. */
+static uint8_t *put_udp(uint8_t *at, const struct world *world, const struct flow_key *key, unsigned table, uint64_t hash)
+{
+	enum { DATA = 40 };
+
+	store_be16(at, key->source_port);
+	store_be16(at + 2, key->destination_port);
+	store_be16(at + 4, 8 + DATA);
+	store_be16(at + 6, 0);
+	memset(at + 8, 0x55, DATA);
+	if (world->data > WORLD_UDP)
+		world_cid(world, table, (unsigned)(hash >> 8) % world->backends, hash, at + 9);
+	return at + 8 + DATA;
 }
 
 static uint8_t *put_ipv4(uint8_t *ip, const struct flow_key *key, uint8_t protocol, unsigned option_words)
@@ -193,7 +213,11 @@ uint32_t world_packet(const struct world *world, uint64_t number, uint8_t frame[
 	memset(frame, 2, 12);
 	for (unsigned i = 0; i < count_tags(kind); i++, ip += 4)
 		store_be32(ip - 2, TAG);
-	if (kind == WORLD_ORDINARY && v6)
+	if (kind == WORLD_ORDINARY && world->data && v6)
+		end = put_udp(put_ipv6(ip, &key, IPPROTO_UDP, 0, 0), world, &key, pick_table(world, hash), hash);
+	else if (kind == WORLD_ORDINARY && world->data)
+		end = put_udp(put_ipv4(ip, &key, IPPROTO_UDP, 0), world, &key, pick_table(world, hash), hash);
+	else if (kind == WORLD_ORDINARY && v6)
 		end = put_tcp(put_ipv6(ip, &key, IPPROTO_TCP, 0, 0), &key);
 	else
 		end = put_kind(ip, &key, kind);

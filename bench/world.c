@@ -76,6 +76,38 @@ static void fill_further(const struct world *world, struct table_bind *bind)
 	}
 }
 
+/* Of a table of QUIC packets, by enum world_data. */
+static const struct quic_config quic_configs[] = {
+	[WORLD_QUIC_PASSES] = {0, 3, 8, true, {1, 2, 3}},
+	[WORLD_QUIC_ONE_PASS] = {0, 3, 13, true, {4, 5, 6}},
+	[WORLD_QUIC_PLAIN] = {0, 3, 8, false, {0}},
+};
+
+static struct quic_server_id server_id(unsigned table, unsigned backend)
+{
+	return (struct quic_server_id){3, {(uint8_t)table, (uint8_t)(backend >> 8), (uint8_t)backend}};
+}
+
+uint32_t world_cid(const struct world *world, unsigned table, unsigned backend, uint64_t number, uint8_t *cid)
+{
+	static struct quic_codec *codecs[sizeof(quic_configs) / sizeof(*quic_configs)]; /* kept until the end */
+	const struct quic_config *config = &quic_configs[world->data];
+	uint64_t nonce[4] = {world_mix(number)};
+
+	if (!codecs[world->data])
+		codecs[world->data] = quic_codec_create(config);
+	quic_encode(codecs[world->data], (uint8_t)number, server_id(table, backend).bytes, (const uint8_t *)nonce, cid);
+	return quic_cid_size(config);
+}
+
+static void fill_quic(const struct world *world, unsigned index, struct table *table)
+{
+	table->quic_count = 1;
+	table->quic[0] = quic_configs[world->data];
+	for (unsigned i = 0; i < world->backends; i++)
+		table->backends[i].server_ids[0] = server_id(index, i);
+}
+
 static bool fill_table(const struct world *world, unsigned index, struct table *table)
 {
 	unsigned further = index == 0 ? 2 * world->lengths + world->port_maps : 0;
@@ -110,8 +142,11 @@ static bool fill_table(const struct world *world, unsigned index, struct table *
 
 		at->prefix = bind_prefix(world, i % 2, world_vip(index, bind));
 		at->port_start = at->port_end = world_port(bind);
-		at->protocol = TABLE_TCP;
+		at->protocol = world->data ? TABLE_UDP : TABLE_TCP;
+		at->quic = world->data > WORLD_UDP;
 	}
+	if (world->data > WORLD_UDP)
+		fill_quic(world, index, table);
 	if (further)
 		fill_further(world, &table->binds[2 * world->binds]);
 	return true;

@@ -32,6 +32,16 @@ enum world_kind {
 	WORLD_UNMATCHED, /* to a port that no table has */
 };
 
+/* What the ordinary packets are. All but TCP have the same size. */
+enum world_data {
+	WORLD_TCP,
+	WORLD_UDP,
+	/* UDP to binds with QUIC: short headers, whose connection IDs name any backend. */
+	WORLD_QUIC_PASSES, /* more than one pass of AES */
+	WORLD_QUIC_ONE_PASS,
+	WORLD_QUIC_PLAIN, /* no key */
+};
+
 struct world {
 	unsigned tables, binds, backends, hops; /* binds of each table, with 16 ports for an address */
 	unsigned cut; /* bits that the prefixes of the binds are shorter than addresses */
@@ -39,6 +49,7 @@ struct world {
 	unsigned lengths, port_maps;
 	bool half_unmatched; /* one of two packets goes to a port that no table has */
 	enum world_family family;
+	enum world_data data;
 	bool ipv6_hops; /* the backends have IPv6 addresses */
 	enum world_kind kind;
 	bool few; /* one of WORLD_FEW packets is of the kind `kind`, the others are ordinary */
@@ -54,6 +65,9 @@ uint16_t world_port(unsigned bind);
 
 /* Writes the IPv6 address that stands for an IPv4 address. */
 void world_write_v6(uint8_t to[16], uint32_t address);
+
+/* Writes the connection ID of a backend. Returns its size. */
+uint32_t world_cid(const struct world *world, unsigned table, unsigned backend, uint64_t number, uint8_t *cid);
 
 /* A hash with good diffusion (splitmix64). */
 uint64_t world_mix(uint64_t number);

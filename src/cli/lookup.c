@@ -8,17 +8,19 @@
 #include "cli/explain.h"
 #include "cli/live/live.h"
 #include "common/endpoint.h"
+#include "common/text.h"
 #include "gue/gue_wire.h"
 #include "packet/steer.h"
 #include "program/installed.h"
 
-enum { CONFIG = LIVE_OPTIONS, PROTO, HINT, JSON };
+enum { CONFIG = LIVE_OPTIONS, PROTO, HINT, QUIC_DCID, JSON };
 
 static const struct command_option options[] = {
 	LIVE_OPTION_LIST,
 	[CONFIG] = {"config", "FILE", "director.conf", INSTALLED_DIRECTOR_CONF},
 	[PROTO] = {"proto", "tcp|udp|icmp", "tcp, udp, or icmp for an echo request", "tcp"},
 	[HINT] = {"hint", "N", "echo request's IPv4 identification or IPv6 flow label", NULL, 0, UINT16_MAX},
+	[QUIC_DCID] = {"quic-dcid", "HEX", "destination connection ID of a QUIC packet; needs --proto udp"},
 	[JSON] = {"json", NULL, "print JSON"},
 	{0},
 };
@@ -31,6 +33,7 @@ struct lookup {
 	struct endpoint source, destination;
 	bool hint_known;
 	struct flow flow;
+	uint8_t payload[1 + UINT8_MAX]; /* a short header, then the connection ID of --quic-dcid */
 	struct steer_result result;
 	uint16_t alt_row; /* the row by alt_hash_fields */
 };
@@ -87,6 +90,23 @@ static int parse(const struct command_args *args, struct lookup *lookup)
 	return COMMAND_OK;
 }
 
+/* Gives the flow the connection ID of --quic-dcid. Returns COMMAND_OK, or the exit code after an error message. */
+static int set_connection_id(const struct command_args *args, struct lookup *lookup)
+{
+	const char *hex = args->options[QUIC_DCID];
+	size_t size = hex ? strlen(hex) / 2 : 0;
+
+	if (!hex)
+		return COMMAND_OK;
+	if (strcmp(lookup->protocol, "udp") != 0)
+		return command_usage("lookup: --quic-dcid needs --proto udp");
+	if (size == 0 || size >= sizeof(lookup->payload) || !text_bytes(hex, lookup->payload + 1, size))
+		return command_usage("lookup: --quic-dcid: '%s' is not 1 to %u bytes in hex", hex, UINT8_MAX);
+	lookup->flow.payload = lookup->payload;
+	lookup->flow.payload_size = (uint32_t)size + 1;
+	return COMMAND_OK;
+}
+
 /*
  * Fills the flow in the same way as flow_parse() does for a packet. Returns COMMAND_OK, or the exit code
  * after an error message.
@@ -110,7 +130,7 @@ static int make_flow(const struct command_args *args, struct lookup *lookup)
 	memcpy(lookup->flow.source, lookup->source.addr.bytes, 16);
 	memcpy(lookup->flow.destination, lookup->destination.addr.bytes, 16);
 	lookup->flow.martian = flow_is_martian(lookup->flow.family, lookup->flow.source, lookup->flow.destination);
-	return COMMAND_OK;
+	return set_connection_id(args, lookup);
 }
 
 static void steer(struct lookup *lookup)
@@ -141,7 +161,12 @@ static void explain(const struct lookup *lookup, uint8_t index, struct hop *hop)
 	const struct table *table = found_table(lookup);
 	const uint16_t rows[] = {lookup->result.row, lookup->alt_row};
 	struct netaddr address = routes_hop(lookup->routes, lookup->result.table, lookup->result.hops[index]);
+	uint32_t server = lookup->result.server - routes_backend(lookup->routes, lookup->result.table, 0);
 
+	if (lookup->result.server != QUIC_NO_SERVER && netaddr_compare(&table->backends[server].addr, &address) == 0) {
+		*hop = (struct hop){&table->backends[server], rows[0], false, "the connection ID names it"};
+		return;
+	}
 	for (int alt = 0; alt < 2; alt++) {
 		const uint16_t *row = table->rows + (size_t)rows[alt] * table->row_hops;
 
@@ -197,6 +222,8 @@ static json_t *describe(const struct lookup *lookup)
 	json_object_update_new(json, json_pack("{s:i, s:s?, s:o, s:s, s:i, s:o}", "table_index", result->table, "table",
 					     found_table(lookup)->name, "bind", cli_bind_json(find_bind(lookup)),
 					     "hash", hash, "row", result->row, "hops", describe_hops(lookup)));
+	if (result->quic)
+		json_object_set_new(json, "quic", json_string(quic_fate_name(result->quic)));
 	if (lookup->conf.steering.alt_hash_fields)
 		json_object_set_new(json, "alt_row", json_integer(lookup->alt_row));
 	if (lookup->hint_known)
@@ -222,6 +249,8 @@ static void print(const struct lookup *lookup)
 	if (lookup->conf.steering.alt_hash_fields)
 		printf("; alt %u, by alt_hash_fields", lookup->alt_row);
 	putchar('\n');
+	if (result->quic)
+		printf("quic      %s\n", quic_fate_name(result->quic));
 	for (uint8_t i = 0; i < result->hop_count; i++) {
 		char address[NETADDR_TEXT_MAX];
 		struct hop hop;
@@ -244,8 +273,9 @@ static int run_live(const struct command_args *args)
 
 	if (code != COMMAND_OK)
 		return code;
-	if (args->options[CONFIG] || args->options[HINT])
-		return command_usage("lookup: --config and --hint are for files; the director has its own configuration");
+	if (args->options[CONFIG] || args->options[HINT] || args->options[QUIC_DCID])
+		return command_usage(
+			"lookup: --config, --hint and --quic-dcid are for files; the director has its own configuration");
 	return live_lookup(args, lookup.protocol, &lookup.source, &lookup.destination, args->options[JSON]);
 }
 

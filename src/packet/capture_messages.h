@@ -18,7 +18,7 @@
 
 /* Changes with every change of this file. Both programs have verdicts as numbers, so it changes with their
  * list, too. */
-#define CAPTURE_PROTOCOL (3u << 16 | VERDICT_COUNT)
+#define CAPTURE_PROTOCOL (4u << 16 | VERDICT_COUNT)
 
 /* The packet comes from the exception path, and has no verdict. As OUTCOME_RETURNED of worker/transmit.h. */
 #define CAPTURE_RETURNED VERDICT_COUNT
@@ -125,6 +125,7 @@ struct capture_record {
 	uint64_t generation; /* of the forwarding table by which the packet was steered */
 	struct capture_counters counters; /* of the lcore, with this packet */
 	uint16_t row, lcore, hop_count;
+	uint16_t quic; /* enum quic_fate */
 	uint16_t in_port, out_port; /* DPDK port ids, or CAPTURE_NO_PORT */
 	uint32_t in_size, in_captured; /* bytes of the frame that arrived, and how many of them are in data[] */
 	uint32_t out_size, out_captured; /* of the frame that was sent; behind the other one in data[] */

@@ -169,8 +169,8 @@ static void set_payload(struct flow *flow, const struct packet *packet)
 {
 	if (packet->protocol != IPPROTO_UDP || packet->fragmented)
 		return;
-	flow->payload = packet->payload;
-	span_take(&flow->payload, NET_UDP_SIZE);
+	flow->payload = packet->payload.at + NET_UDP_SIZE;
+	flow->payload_size = (uint32_t)span_size(&packet->payload) - NET_UDP_SIZE;
 }
 
 /* Parses the quote in an ICMP error: a packet that a proxy sent, cut anywhere. Exchanges source and destination. */

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/span.h"
 #include "packet/verdict.h"
 
 enum flow_kind {
@@ -30,9 +29,10 @@ struct flow {
 	uint32_t ip_offset; /* bytes from the start of the frame to the IP header */
 	uint32_t ip_size; /* bytes of the IP packet by its header, without padding */
 	uint8_t source[16], destination[16]; /* network order; IPv4 uses the first 4 bytes, the others are 0 */
-	/* The UDP data, received or quoted, as far as it may be read: a part of the frame. `at` is NULL for other
-	 * protocols and for fragments. */
-	struct span payload;
+	/* The UDP data, received or quoted, as far as it may be read: a part of the frame. NULL for other protocols and
+	 * for fragments. */
+	uint32_t payload_size;
+	const uint8_t *payload;
 };
 
 /*

@@ -4,6 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *quic_fate_name(enum quic_fate fate)
+{
+	static const char *const names[QUIC_FATES] = {
+		[QUIC_ROUTED] = "routed",
+		[QUIC_DOWN] = "down",
+		[QUIC_UNROUTABLE_CONFIG] = "unroutable_config",
+		[QUIC_UNROUTABLE_SHORT] = "unroutable_short",
+		[QUIC_UNROUTABLE_SERVER] = "unroutable_server",
+	};
+
+	return fate < QUIC_FATES ? names[fate] : NULL;
+}
+
 static void add_server(struct quic_routes *routes, const struct quic_server_id *id, uint32_t backend, bool down)
 {
 	uint8_t bytes[QUIC_ROUTES_ID_SIZE] = {0};
@@ -67,14 +80,8 @@ void quic_routes_free(struct quic_routes *routes)
 	free(routes);
 }
 
-static bool find_cid(struct span payload, bool quoted, struct quic_dcid *cid)
-{
-	uint32_t size = (uint32_t)span_size(&payload);
-
-	return quoted ? quic_find_quoted_scid(payload.at, size, cid) : quic_find_dcid(payload.at, size, cid);
-}
-
-enum quic_fate quic_routes_find(const struct quic_routes *routes, struct span payload, bool quoted, uint32_t *backend)
+enum quic_fate quic_routes_find(
+	const struct quic_routes *routes, const uint8_t *payload, uint32_t size, bool quoted, uint32_t *backend)
 {
 	uint8_t id[QUIC_ROUTES_ID_SIZE] = {0};
 	const struct quic_routes_config *config;
@@ -82,10 +89,10 @@ enum quic_fate quic_routes_find(const struct quic_routes *routes, struct span pa
 	struct quic_dcid cid;
 
 	*backend = QUIC_NO_SERVER;
-	if (!payload.at)
+	if (!payload || (quoted && !quic_find_quoted_scid(payload, size, &cid)))
 		return QUIC_NONE;
-	if (!find_cid(payload, quoted, &cid))
-		return quoted ? QUIC_NONE : QUIC_UNROUTABLE_SHORT;
+	if (!quoted && !quic_find_dcid(payload, size, &cid))
+		return QUIC_UNROUTABLE_SHORT;
 	config = &routes->configs[quic_config_id(cid.bytes[0])];
 	if (!config->codec)
 		return QUIC_UNROUTABLE_CONFIG;

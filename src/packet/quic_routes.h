@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "common/byteorder.h"
-#include "common/span.h"
 #include "quic/quic.h"
 #include "table/table.h"
 
@@ -22,6 +21,9 @@ enum quic_fate {
 	QUIC_UNROUTABLE_SERVER,
 	QUIC_FATES,
 };
+
+/* "routed", "down", "unroutable_config" ...; NULL: QUIC_NONE. */
+const char *quic_fate_name(enum quic_fate fate);
 
 #define QUIC_NO_SERVER UINT32_MAX
 
@@ -53,9 +55,10 @@ void quic_routes_free(struct quic_routes *routes);
 
 /*
  * Finds the server of a UDP payload, or of one that an ICMP error quotes. *backend: index in routes->addresses, or
- * QUIC_NO_SERVER unless the result is QUIC_ROUTED or QUIC_DOWN. payload: as in struct flow.
+ * QUIC_NO_SERVER unless the result is QUIC_ROUTED or QUIC_DOWN. payload, size: as in struct flow.
  */
-enum quic_fate quic_routes_find(const struct quic_routes *routes, struct span payload, bool quoted, uint32_t *backend);
+enum quic_fate quic_routes_find(
+	const struct quic_routes *routes, const uint8_t *payload, uint32_t size, bool quoted, uint32_t *backend);
 
 #define QUIC_ROUTES_ID_SIZE 16 /* of a server ID, padded and with its length as the last byte */
 

@@ -64,15 +64,9 @@ int steer_find_packet_bind(const uint8_t *ip, uint32_t readable, uint32_t size, 
 	return steer_find_bind(&flow, routes);
 }
 
-/* What classify() finds. */
-struct place {
-	uint16_t table;
-	enum quic_fate quic;
-	uint32_t server;
-};
-
+/* quic: 1 if the packet matches a bind with QUIC. */
 static enum verdict classify(const struct flow *flow, const struct routes *routes,
-	const struct steering_config *steering, struct place *place)
+	const struct steering_config *steering, uint16_t *table, uint8_t *quic)
 {
 	int found = find_order(flow, routes, steering);
 
@@ -80,13 +74,20 @@ static enum verdict classify(const struct flow *flow, const struct routes *route
 		return steer_unmatched(steering);
 	if (found == CLASSIFY_AMBIGUOUS || (flow->kind == FLOW_FRAGMENT && steering->hash_fields & STEERING_PORTS))
 		return VERDICT_DROP_FRAGMENT;
-	place->table = (uint16_t)(found / 2);
-	place->quic = QUIC_NONE;
-	place->server = QUIC_NO_SERVER;
-	if (routes->quic && classify_order_has_quic(found))
-		place->quic = quic_routes_find(routes->tables[place->table].quic, flow->payload,
-			flow->kind == FLOW_ICMP_ERROR, &place->server);
+	*table = (uint16_t)(found / 2);
+	*quic = classify_order_has_quic(found);
 	return VERDICT_FORWARDED;
+}
+
+/* Returns what the packet counts as. */
+static enum quic_fate find_server(
+	const struct flow *flow, const struct routes *routes, uint16_t table, uint8_t quic, uint32_t *server)
+{
+	*server = QUIC_NO_SERVER;
+	if (!quic)
+		return QUIC_NONE;
+	return quic_routes_find(
+		routes->tables[table].quic, flow->payload, flow->payload_size, flow->kind == FLOW_ICMP_ERROR, server);
 }
 
 /* Returns the size. memcpy() gets constants, so that the compiler does not call it. */
@@ -214,18 +215,16 @@ struct steer_result steer_flow(
 	const struct flow *flow, const struct routes *routes, const struct steering_config *steering)
 {
 	struct steer_result result = {.server = QUIC_NO_SERVER};
-	struct place place;
 
 	if (flow->martian && steering->admission.drop_martians) {
 		result.verdict = VERDICT_DROP_MARTIAN;
 		return result;
 	}
-	result.verdict = classify(flow, routes, steering, &place);
+	result.verdict = classify(flow, routes, steering, &result.table, &result.quic);
 	if (result.verdict != VERDICT_FORWARDED)
 		return result;
-	result.table = place.table;
-	result.quic = (uint8_t)place.quic;
-	result.server = place.server;
+	if (routes->quic)
+		result.quic = (uint8_t)find_server(flow, routes, result.table, result.quic, &result.server);
 	result.hash = steer_hash(flow, routes, result.table, steering->hash_fields);
 	result.row = (uint16_t)result.hash;
 	result.hop_count = collect_hops(flow, routes, steering, result.table, result.row, result.server, result.hops);
@@ -236,18 +235,18 @@ void steer_classify(
 	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
 {
 	BURST_EACH (lane, lanes) {
-		struct place place;
-
-		if (burst->verdict[lane] == VERDICT_DROP_UNMATCHED)
+		if (burst->verdict[lane] == VERDICT_FORWARDED)
+			burst->verdict[lane] = (uint8_t)classify(
+				&burst->flow[lane], routes, steering, &burst->table[lane], &burst->quic[lane]);
+		else if (burst->verdict[lane] == VERDICT_DROP_UNMATCHED)
 			burst->verdict[lane] = (uint8_t)steer_unmatched(steering);
-		else if (burst->verdict[lane] == VERDICT_FORWARDED)
-			burst->verdict[lane] = (uint8_t)classify(&burst->flow[lane], routes, steering, &place);
-		if (burst->verdict[lane] != VERDICT_FORWARDED)
-			continue;
-		burst->table[lane] = place.table;
-		burst->quic[lane] = (uint8_t)place.quic;
-		burst->server[lane] = place.server;
 	}
+	if (!routes->quic)
+		return;
+	BURST_EACH (lane, lanes)
+		if (burst->verdict[lane] == VERDICT_FORWARDED)
+			burst->quic[lane] = (uint8_t)find_server(&burst->flow[lane], routes, burst->table[lane],
+				burst->quic[lane], &burst->server[lane]);
 }
 
 void steer_hash_lanes(
@@ -282,7 +281,7 @@ static void collect_lanes(
 	BURST_EACH (lane, lanes)
 		if (burst->verdict[lane] == VERDICT_FORWARDED) {
 			uint32_t first = first_backend(routes, burst->table[lane], burst->row[lane]);
-			uint32_t server = burst->server[lane];
+			uint32_t server = routes->quic ? burst->server[lane] : QUIC_NO_SERVER;
 			bool server_first = server != QUIC_NO_SERVER && !server_place(routes, first, server);
 
 			burst->backend[lane] = server_first ? server : first;

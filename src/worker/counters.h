@@ -23,6 +23,8 @@ struct counters {
 	uint64_t received, tx_packets, tx_bytes;
 	uint64_t slow_path, general_path;
 	uint64_t too_big_limited, too_big_without_df;
+	/* in the order of enum quic_fate */
+	uint64_t quic_routed, quic_down, quic_unroutable_config, quic_unroutable_short, quic_unroutable_server;
 	/* one for each class of the control plane */
 	uint64_t exception_neighbour, exception_link, exception_routing, exception_icmp, exception_other;
 	uint64_t exception_limited_neighbour, exception_limited_link, exception_limited_routing, exception_limited_icmp,

@@ -110,6 +110,23 @@ static void count_refusal(struct counters *counters, uint8_t refusal)
 		counters_add(&counters->too_big_without_df, 1);
 }
 
+_Static_assert(offsetof(struct counters, quic_routed) + (QUIC_FATES - QUIC_ROUTED) * sizeof(uint64_t) ==
+		       offsetof(struct counters, exception_neighbour),
+	"the counters of QUIC are in the order of enum quic_fate");
+
+/* Lanes behind the last packet have QUIC_NONE. The number of lanes is constant, so that the loop is vectorised. */
+static __attribute__((noinline)) void count_quic(struct counters *counters, const struct burst *burst)
+{
+	for (unsigned fate = QUIC_ROUTED; fate < QUIC_FATES; fate++) {
+		uint8_t count = 0;
+
+		for (unsigned lane = 0; lane < BURST_MAX; lane++)
+			count += burst->quic[lane] == fate;
+		if (count)
+			counters_add(&counters->quic_routed + fate - QUIC_ROUTED, count);
+	}
+}
+
 INLINE void finish_lane(struct worker *worker, const struct flow_path *path, const struct live_table *live,
 	uint32_t lane, struct rte_mbuf *mbuf)
 {
@@ -220,6 +237,8 @@ INLINE void steer_with(struct tap *tap, struct worker *worker, const struct flow
 	pipeline_run(&worker->pipeline, &worker->burst);
 	if (tap)
 		tap_between(tap, &worker->burst, mbufs);
+	if (unlikely(live->routes->quic))
+		count_quic(&worker->counters, &worker->burst);
 	if (worker->burst.general_path)
 		counters_add(&worker->counters.general_path, worker->burst.general_path);
 	if (likely(!tap && writable && all_forwarded(&worker->burst))) {

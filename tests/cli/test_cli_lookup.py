@@ -7,6 +7,7 @@ import os
 import pytest
 
 from model import load_tables
+from model.quic import QuicConfig
 from support.cli import FAILED, USAGE, backend, run, run_json, table, write_conf, write_tables
 
 
@@ -148,3 +149,60 @@ def test_lookup_refuses_bad_files(tmp_path):
     bad = write_conf(tmp_path / "bad.conf", outbound_mtu=1, idle=1)
     error = run("lookup", source, *flow, "--config", bad, code=FAILED).stderr
     assert f"{bad}:3: outbound_mtu: '1' is not" in error and f"{bad}:4: idle: '1' (a number) is not" in error
+
+
+QUIC = {"quic": [{"id": 1, "server_id_length": 3, "nonce_length": 4, "key": "00112233445566778899aabbccddeeff"}]}
+
+
+def quic_table(tmp_path, **down):
+    """A table with a bind with `quic`, whose backend N has the server ID 11220N. `down`: members of the backend bN."""
+    backends = [{**backend(f"192.168.50.{n}"), "server_id": f"11220{n}", **down.get(f"b{n}", {})} for n in range(1, 6)]
+    binds = [{"ip": "10.10.10.10", "proto": "udp", "port": 443, "quic": True}, {"ip": "10.10.10.10", "proto": "udp", "port": 53}]
+    return write_tables(tmp_path / "table.json", table(backends=backends, binds=binds, **QUIC))
+
+
+def cid(number):
+    return QuicConfig.of(QUIC["quic"][0]).encode(bytes.fromhex(f"11220{number}"), b"\x01\x02\x03\x04").hex()
+
+
+def test_connection_id_of_quic_names_the_first_hop(tmp_path):
+    conf, source = write_conf(tmp_path / "director.conf"), quic_table(tmp_path, b2={"healthy": False})
+    for number in range(1, 6):
+        for client in range(5):
+            flow = (f"198.51.100.{client}:1", "10.10.10.10:443", "--proto", "udp")
+            row = [hop["ip"] for hop in lookup(source, *flow, conf=conf)["hops"]]
+            found = lookup(source, *flow, "--quic-dcid", cid(number), conf=conf)
+            hops = {hop["ip"]: hop["reason"] for hop in found["hops"]}
+            server = f"192.168.50.{number}"
+            assert hops.pop(server) == "the connection ID names it"
+            assert len(hops) == 1
+            if number == 2:
+                assert found["quic"] == "down"
+                assert [hop["ip"] for hop in found["hops"]] == ([row[0], server] if row[0] != server else [server, row[1]])
+            else:
+                assert (found["quic"], found["hops"][0]["ip"]) == ("routed", server)
+
+
+def test_other_connection_ids_go_by_the_row(tmp_path):
+    conf, source = write_conf(tmp_path / "director.conf"), quic_table(tmp_path)
+    flow = ("198.51.100.7:1", "10.10.10.10:443", "--proto", "udp")
+    row = lookup(source, *flow, conf=conf)
+    assert "quic" not in row
+    for hexadecimal, fate in ((cid(6), "unroutable_server"), (cid(1)[:-2], "unroutable_short"), ("e0" + "11" * 19, "unroutable_config"),
+                              ("20", "unroutable_short")):
+        assert lookup(source, *flow, "--quic-dcid", hexadecimal, conf=conf) == {**row, "quic": fate}
+    other = ("198.51.100.7:1", "10.10.10.10:53", "--proto", "udp")
+    assert lookup(source, *other, "--quic-dcid", cid(1), conf=conf) == lookup(source, *other, conf=conf)
+
+
+@pytest.mark.parametrize("value", ["", "1", "zz", "112", "11" * 256, "0x11"])
+def test_faulty_connection_id_is_refused(value, tmp_path):
+    conf, source = write_conf(tmp_path / "director.conf"), quic_table(tmp_path)
+    err = run("lookup", source, "198.51.100.7:1", "10.10.10.10:443", "--proto", "udp", "--quic-dcid", value, "--config", conf, code=USAGE).stderr
+    assert f"--quic-dcid: '{value}' is not 1 to 255 bytes in hex" in err
+
+
+def test_connection_id_needs_udp(tmp_path):
+    conf, source = write_conf(tmp_path / "director.conf"), quic_table(tmp_path)
+    err = run("lookup", source, "198.51.100.7:1", "10.10.10.10:443", "--quic-dcid", cid(1), "--config", conf, code=USAGE).stderr
+    assert "--quic-dcid needs --proto udp" in err

@@ -26,6 +26,12 @@ static struct routes *build_routes(void)
 	handmade_bind(&set, 1, "0.0.0.0/1", TABLE_UDP, 0, 65535);
 	handmade_bind(&set, 0, "0.0.0.0/2", TABLE_TCP, 0, 1023);
 	handmade_bind(&set, 0, "::/0", TABLE_UDP, 0, 65535);
+	for (uint32_t t = 0; t < 2; t++) {
+		handmade_quic(&set.tables[t]);
+		for (uint32_t i = 0; i < set.tables[t].bind_count; i++)
+			set.tables[t].binds[i].quic = true;
+		set.tables[t].backends[3].healthy = false;
+	}
 	handmade_bind(&set, 0, "::/1", TABLE_TCP, 0, 1023);
 	return handmade_routes(&set);
 }

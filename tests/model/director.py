@@ -22,6 +22,7 @@ NOT_STEERED = {
     "hash": None,
     "hint": None,
     "hops": [],
+    "quic": None,
 }
 
 
@@ -72,6 +73,7 @@ class Director:
                 hash=f"{route.hash:016x}",
                 hint=packet.flow.hint,
                 hops=[str(ipaddress.ip_address(hop)) for hop in route.hops],
+                quic=route.quic,
             )
             decision, out = self._send(packet, route)
         except verdict.Stop as stop:

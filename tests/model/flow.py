@@ -41,6 +41,8 @@ class Flow:
     src_port: int = 0
     dst_port: int = 0
     hint: int = 0  # mixed into the outer UDP source port, to tell flows of the same row apart
+    data: bytes = None  # of UDP; None if it is a fragment
+    quoted: bool = False  # an ICMP error quotes the packet
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,10 @@ def _later_fragment(family, header, src, dst, allow_icmp):
     return Flow(Kind.LATER_FRAGMENT, src, dst, header.protocol)
 
 
+def _udp_data(header):
+    return None if header.protocol != UDP or header.fragment else header.payload[8:]
+
+
 def _quoted_flow(family, quote):
     """The flow of an ICMP error, from the quoted packet, which a proxy sent to the client."""
     header = PARSE_IP[family](quote)
@@ -186,6 +192,8 @@ def _quoted_flow(family, quote):
         src_port=client_port,
         dst_port=be16(header.payload, 0),
         hint=client_port,
+        data=_udp_data(header),
+        quoted=True,
     )
 
 
@@ -200,6 +208,7 @@ def _transport_flow(header, header_length):
         src_port=src_port,
         dst_port=be16(header.payload, 2),
         hint=src_port,
+        data=_udp_data(header),
     )
 
 

@@ -8,6 +8,7 @@
 #include "cli/flow_text.h"
 #include "common/clock.h"
 #include "common/net.h"
+#include "packet/quic_routes.h"
 #include "program/command.h"
 #include "table/table.h"
 
@@ -64,7 +65,11 @@ void capture_text_outcome(
 			text + used, CAPTURE_OUTCOME_MAX - used, ", table %s", labels->labels[record->table]);
 	else
 		used += (size_t)snprintf(text + used, CAPTURE_OUTCOME_MAX - used, ", table #%u", record->table);
-	used += (size_t)snprintf(text + used, CAPTURE_OUTCOME_MAX - used, ", row %u, hops", record->row);
+	used += (size_t)snprintf(text + used, CAPTURE_OUTCOME_MAX - used, ", row %u", record->row);
+	if (quic_fate_name(record->quic))
+		used += (size_t)snprintf(
+			text + used, CAPTURE_OUTCOME_MAX - used, ", quic %s", quic_fate_name(record->quic));
+	used += (size_t)snprintf(text + used, CAPTURE_OUTCOME_MAX - used, ", hops");
 	for (unsigned i = 0; i < record->hop_count && i < ENCAPSULATE_MAX_HOPS; i++) {
 		char address[NETADDR_TEXT_MAX];
 

@@ -61,7 +61,10 @@ static void explain(struct replay_list *list, const struct burst *burst, uint32_
 	const char *text = verdict_help(verdict);
 	char hop[EXPLAIN_MAX];
 
-	if (verdict == VERDICT_FORWARDED && list->explainer.has_seed) {
+	if (verdict == VERDICT_FORWARDED && steered->server != QUIC_NO_SERVER) {
+		text = steered->quic == QUIC_ROUTED ? "its connection ID names this proxy"
+						    : "the proxy that its connection ID names is down";
+	} else if (verdict == VERDICT_FORWARDED && list->explainer.has_seed) {
 		text = explain_hop(&list->explainer, steered->table, steered->row, 0, hop);
 	} else if (verdict == VERDICT_EXCEPTION && !packet->admitted) {
 		text = "broadcast and multicast frames are never forwarded";
@@ -150,6 +153,8 @@ static void print_json(struct replay_list *list, const struct burst *burst, uint
 		json_object_update_new(json, json_pack("{s:i, s:s?, s:i, s:s}", "table_index", steered->table, "table",
 						     list->pipeline->routes->set.tables[steered->table].name, "row",
 						     steered->row, "first_hop", netaddr_format(&hop, address)));
+	if (steered->quic)
+		json_object_set_new(json, "quic", json_string(quic_fate_name(steered->quic)));
 	fputs(list->any ? ",\n" : "\n", stdout);
 	json_dumpf(json, stdout, JSON_PRESERVE_ORDER);
 	json_decref(json);

@@ -69,11 +69,11 @@ INLINE uint64_t steer_and_write(const struct lanes_job *job, struct lanes *lanes
 	for (uint32_t b = 0; b < count; b++) {
 		prefetch_some(job);
 		find_hops(job->routes, &blocks[b]);
-		if (job->routes->quic)
-			insert_servers(job->routes, &blocks[b]);
-		if (alt_fields)
-			find_alternative_hops(job->routes, &blocks[b]);
 	}
+	if (__builtin_expect(job->routes->quic, 0))
+		insert_servers(job->routes, count, blocks);
+	for (uint32_t b = 0; b < count && alt_fields; b++)
+		find_alternative_hops(job->routes, &blocks[b]);
 	if (parsed)
 		load_hints(lanes, burst);
 	for (uint32_t b = 0; b < count; b++) {
@@ -137,7 +137,7 @@ INLINE uint64_t forward_family(const struct lanes_job *job, struct lanes *lanes,
 	}
 	for (uint32_t b = 0; b < count; b++)
 		find_tables(job, lanes->ports + b * BLOCK, &blocks[b]);
-	if (job->routes->quic)
+	if (__builtin_expect(job->routes->quic, 0))
 		find_servers(job, lanes, v6, blocks, burst);
 	return steer_and_write(job, lanes, v6, false, blocks, burst);
 }

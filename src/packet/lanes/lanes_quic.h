@@ -94,7 +94,7 @@ INLINE void find_named(const struct routes *routes, const struct lanes *lanes, s
 }
 
 /* Finds the server of each packet to a bind with `quic`. */
-INLINE void find_servers(const struct lanes_job *job, const struct lanes *lanes, bool v6,
+static __attribute__((noinline)) void find_servers(const struct lanes_job *job, const struct lanes *lanes, bool v6,
 	struct block blocks[BURST_MAX / BLOCK], struct burst *burst)
 {
 	uint32_t headers = (v6 ? NET_IPV6_SIZE : NET_IPV4_SIZE) + NET_UDP_SIZE;
@@ -131,7 +131,7 @@ INLINE void find_servers(const struct lanes_job *job, const struct lanes *lanes,
  * Inserts each server into the hops of the row, as insert_server() in steer.c. The hops up to the place where the
  * server was move back. A packet without a server has the first hop inserted, which changes nothing.
  */
-INLINE void insert_servers(const struct routes *routes, struct block *block)
+INLINE void insert_into_block(const struct routes *routes, struct block *block)
 {
 	uint32_t server[BLOCK], hop[BLOCK], behind[BLOCK] = {0}, first_down[BLOCK], done[BLOCK], moved[BLOCK], most = 0;
 
@@ -166,4 +166,11 @@ INLINE void insert_servers(const struct routes *routes, struct block *block)
 			done[i] |= odd == hop[i];
 			moved[i] = odd;
 		}
+}
+
+static __attribute__((noinline)) void insert_servers(
+	const struct routes *routes, uint32_t count, struct block blocks[BURST_MAX / BLOCK])
+{
+	for (uint32_t b = 0; b < count; b++)
+		insert_into_block(routes, &blocks[b]);
 }

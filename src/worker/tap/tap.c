@@ -148,6 +148,7 @@ static bool note_table(const struct tap *tap, struct tap_packet *packet)
 	record->has_table = true;
 	record->table = result.table;
 	record->row = result.row;
+	record->quic = result.quic;
 	record->hop_count = result.hop_count;
 	for (unsigned i = 0; i < result.hop_count; i++)
 		record->hops[i] = routes_hop(tap->live->routes, result.table, result.hops[i]);

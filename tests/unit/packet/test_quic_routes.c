@@ -37,7 +37,7 @@ static struct table *quic_table(uint8_t hops)
 
 static enum quic_fate find(const uint8_t *payload, uint32_t size, uint32_t *backend)
 {
-	return quic_routes_find(routes->tables[0].quic, span_of(payload, size), false, backend);
+	return quic_routes_find(routes->tables[0].quic, payload, size, false, backend);
 }
 
 /* Puts a short header before the connection ID of a backend. Returns the size. */
@@ -157,7 +157,8 @@ static struct flow flow_to(uint16_t source_port, uint16_t port, const uint8_t *p
 		.source_port = source_port,
 		.destination_port = port,
 		.destination = {10, 0, 0, 1},
-		.payload = span_of(payload, size)};
+		.payload = payload,
+		.payload_size = size};
 
 	return flow;
 }

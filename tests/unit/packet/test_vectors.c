@@ -64,6 +64,10 @@ static void assert_steered(const struct routes *routes, uint32_t lane, const jso
 	assert_int_equal(burst.row[lane], vectors_number(expected, "row"));
 	assert_int_equal(burst.hash[lane], strtoull(vectors_string(expected, "hash"), NULL, 16));
 	assert_int_equal(burst.flow[lane].hint, vectors_number(expected, "hint"));
+	if (routes->quic && quic_fate_name(burst.quic[lane]))
+		assert_string_equal(quic_fate_name(burst.quic[lane]), vectors_string(expected, "quic"));
+	else
+		assert_null(json_object_get(expected, "quic"));
 	assert_int_equal(burst.hop_count[lane], json_array_size(hops));
 	for (size_t i = 0; i < json_array_size(hops); i++) {
 		struct netaddr hop = routes_hop(routes, burst.table[lane], burst.hops[lane][i]);
