@@ -136,10 +136,12 @@ class Fleet:
         self.retired.append(director.stop())
 
     def publish(self, table):
-        """Publishes a table to all directors, one after the other."""
+        """Publishes a table to all directors, one after the other, and then to proxies that read it."""
         self.table = table
         for director in self.running():
             director.publish(table)
+        for proxy in self.proxies.values():
+            proxy.learn(table)
 
     def change(self, name, **values):
         """Publishes a table with another state= of a proxy, or healthy= if no health checks set it."""

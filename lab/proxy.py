@@ -116,6 +116,16 @@ class Proxy:
         write(self.redirect_conf, read(self.redirect_conf).replace("allow_to = [", "allow_to = [" + "".join(f'"{vip}", ' for vip in vips)))
         self.host.run(program("glb-redirect", self.build), "reload", "eth0")
 
+    def learn(self, table):
+        """Gives a table with QUIC configurations to glb-redirect, if the lab has HTTP/3."""
+        if not self.quic or not table.members.get("quic"):
+            return
+        path, conf = f"{self.folder}/forwarding_table.json", read(self.redirect_conf)
+        write(path, table.json())
+        if "quic_table" not in conf:
+            write(self.redirect_conf, f'{conf}quic_table = "{path}";\n')
+        self.host.run(program("glb-redirect", self.build), "reload", "eth0")
+
     def wait_ready(self):
         if self.echo.stdout.readline() != "ready\n":
             raise LabError(f"{self.name}: the echo service did not start:\n{read(self.log)}")

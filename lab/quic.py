@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 from lab.load import TIMEOUT_S as ANSWER_S
-from lab.tools import BUILD, INSTALLED, TIMEOUT_S, LabError, read, write
+from lab.tools import BUILD, INSTALLED, TIMEOUT_S, LabError, cli, read, write
 from lab.topology import CLIENTS4, CLIENTS6, QUIC_PORT, VIPS
 
 SERVER, CLIENT = (f"{BUILD}/quic/{name}" for name in ("server", "client"))
@@ -44,10 +44,9 @@ class QuicServer:
     def wait_ready(self):
         self._expect("ready")
 
-    def configure(self):
-        """Gives the server its ID. New connection IDs have it; connections keep those that they have."""
-        config = {**CONFIG, "server_id": server_id(self.host.name)}
-        write(self.conf, json.dumps(config))
+    def configure(self, table, address):
+        """Gives the server its ID in the table. New connection IDs have it; connections keep those that they have."""
+        write(self.conf, cli("quic", "server-config", table, address, "--for", "quic-go"))
         self.process.send_signal(signal.SIGHUP)
         self._expect("reloaded")
 

@@ -4,7 +4,7 @@
 import importlib
 
 FOLDERS = {
-    "changes": ("swap", "proxies", "directors", "both", "reloads", "skew", "hops", "upgrade", "redirect-upgrade", "haproxy"),
+    "changes": ("swap", "proxies", "directors", "both", "reloads", "skew", "hops", "upgrade", "redirect-upgrade", "haproxy", "quic"),
     "planned": ("behind", "add", "restart", "reweigh", "mixed", "weights", "balance", "drained", "forgotten"),
     "packets": (
         "path-mtu", "half-open", "time-wait", "port-reuse", "syn-cookie", "unknown-ack", "icmp-quote", "syn-flood", "conntrack", "strangers",

@@ -21,6 +21,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 import pytest
 
@@ -84,6 +85,15 @@ def test_every_block_says_what_runs_it(page):
     found = blocks(page)
     assert len(re.findall(r"^ *```", page.read_text(), flags=re.MULTILINE)) == 2 * len(found), "a fence is indented or not closed"
     assert {block.mark for block in found} <= COMMANDS | TEXTS
+
+
+def test_code_in_go_is_that_of_the_lab():
+    """Pages have spaces instead of tabs."""
+    sources = [path.read_text().replace("\t", "    ") for path in (TREE / "tests/quic").rglob("*.go")]
+    found = [block for page in PAGES for block in blocks(page) if block.mark == "go"]
+    assert len(found) == 2
+    for block in found:
+        assert any(block.text in source or textwrap.indent(block.text, "    ") in source for source in sources), block.text
 
 
 @pytest.mark.parametrize("page", EXAMPLES, ids=name)

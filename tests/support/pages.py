@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from support.tree import TREE
 
-COMMANDS, TEXTS = {"console", "lab", "site", "root", "host"}, {"text", "json", "yaml", "conf", "env", "ini"}
+COMMANDS, TEXTS = {"console", "lab", "site", "root", "host"}, {"text", "go", "json", "yaml", "conf", "env", "ini"}
 FENCE = re.compile(r"(?:^<!-- not run: (?P<reason>[^\n]*) -->\n)?^```(?P<mark>\S*)\n(?P<text>.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
 

@@ -2,16 +2,21 @@
 """HTTP/3 clients change their ports and addresses, while proxies and directors come and go. Without `quic` in the table, rows decide:
 a client that changes its address reaches another proxy. With it, the server ID in the connection ID decides."""
 
+import os
+import socket
 import time
 
 from lab import quic
-from lab.topology import ECHO_PORT, HTTP_PORT, QUIC_PORT, VIPS
+from lab.tools import TIMEOUT_S, cli, poll
+from lab.topology import ECHO_PORT, HTTP_PORT, QUIC_PORT, VIP4, VIPS
 
 SUMMARY = "HTTP/3 clients move between addresses while proxies and directors change: with `quic` none breaks"
 SHAPE = {"quic": True}
 CONNECTIONS = 500
-SECONDS = 3  # between two changes
+SECONDS = 2  # between two changes
 DEAD_S = 0.2  # until the route of a killed director is withdrawn
+PACKETS = 400  # of each attack
+SHORT_HEADER, LONG_HEADER = 0x40, 0xc0
 missing = quic.missing
 
 
@@ -25,6 +30,10 @@ def table(fleet, routable):
     return made
 
 
+def configure(fleet, proxy):
+    proxy.quic.configure(fleet.running()[0].source, proxy.address)
+
+
 def add_proxy(fleet, routable):
     proxy = fleet.start_proxy()
     proxy.wait_ready()
@@ -32,7 +41,7 @@ def add_proxy(fleet, routable):
         fleet.publish(fleet.table.with_backend(proxy.address))
         return proxy
     fleet.publish(fleet.table.with_backend(proxy.address, server_id=quic.server_id(proxy.name)))
-    proxy.quic.configure()
+    configure(fleet, proxy)
     return proxy
 
 
@@ -61,6 +70,9 @@ def walk(stage, routable):
     director, dead = kill_director(fleet)
     stage.settle(stage.seconds)
     fleet.change("proxy-2", state="active")
+    fleet.change("proxy-3", healthy=False)
+    stage.settle(stage.seconds)
+    fleet.change("proxy-3", healthy=True)
     fleet.change("proxy-1", weight=100)
     stage.settle(stage.seconds)
     report = clients.stop()
@@ -74,6 +86,57 @@ def walk(stage, routable):
     return report
 
 
+def attacks(fleet, proxy):
+    """{name: a function that makes a datagram}"""
+    source = fleet.running()[0].source
+    aimed = [bytes.fromhex(cli("quic", "encode", source, proxy.address)) for _ in range(4)]
+    size = 1 + quic.CONFIG["server_id_length"] + quic.CONFIG["nonce_length"]
+    # The first octet of a CID with a configuration that the table has, and of one that it has not.
+    known, unknown = (bytes([number << 5 | size - 1]) for number in (quic.CONFIG["id"], 5))
+    return {
+        "aimed": lambda number: bytes([SHORT_HEADER]) + aimed[number % len(aimed)] + os.urandom(30),
+        "server": lambda _: bytes([SHORT_HEADER]) + known + os.urandom(40),
+        "config": lambda _: bytes([SHORT_HEADER]) + unknown + os.urandom(40),
+        "short": lambda number: bytes([SHORT_HEADER]) + known + os.urandom(number % (size - 1)),
+        "short in a long header": lambda number: bytes([LONG_HEADER, 0, 0, 0, 1, 1 + number % (size - 1)]) + known + os.urandom(40),
+        "beyond the datagram": lambda number: bytes([LONG_HEADER, 0, 0, 0, 1, 40 + number % 215]) + known + os.urandom(20),
+    }
+
+
+def counted(fleet):
+    names = ("quic_routed", *(f"quic_unroutable_{reason}" for reason in ("config", "short", "server")))
+    stats = [director.stats() for director in fleet.running()]
+    return {name: sum(each[name] for each in stats) for name in names}
+
+
+def attack(stage):
+    """Sends CIDs that aim at one server, random ones, and headers of wrong lengths, from many ports. Connections that are open stay so."""
+    fleet = stage.fleet
+    target = fleet.proxies["proxy-3"]
+    clients = quic.QuicClients(fleet.client, held=20, short=0)
+    clients.ask("move")
+    before, attacker = counted(fleet), fleet.client
+    for make in attacks(fleet, target).values():
+        for number in range(PACKETS):
+            with attacker.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+                sender.sendto(make(number), (VIP4, QUIC_PORT))
+    wanted = {"config": PACKETS, "server": PACKETS, "short": 3 * PACKETS}
+
+    def grown():
+        now = counted(fleet)
+        return {reason: now[f"quic_unroutable_{reason}"] - before[f"quic_unroutable_{reason}"] for reason in wanted}
+
+    poll(lambda: grown() == wanted, TIMEOUT_S)
+    stage.expect("directors count the reasons", grown() == wanted, grown())
+    stage.expect("CIDs that aim at a server are routed", counted(fleet)["quic_routed"] - before["quic_routed"] >= PACKETS)
+    report = clients.stop()
+    stage.expect("an attack breaks no connection", report["broken"] == 0, report["reasons"])
+    stage.result.connections += report["held"]
+    stage.result.broken += report["broken"]
+    stage.note("attack", grown())
+    stage.say(f"{6 * PACKETS} packets of attackers: {grown()} go by the row, {PACKETS} to {target.name}, and no connection breaks")
+
+
 def run(stage):
     fleet = stage.fleet
     fleet.publish(table(fleet, routable=False))
@@ -83,9 +146,12 @@ def run(stage):
     # Directors first: they must know the configuration when servers begin to use it.
     fleet.publish(table(fleet, routable=True))
     for proxy in fleet.proxies.values():
-        proxy.quic.configure()
+        configure(fleet, proxy)
     within = walk(stage, routable=True)
     stage.expect("with `quic`, no connection breaks", within["broken"] == 0, within["reasons"])
     stage.expect("with `quic`, no short connection breaks", not within["short_broken"], within["short_broken"][:3])
+    passed = {name: proxy.stats()["quic_passed_on"] for name, proxy in fleet.proxies.items()}
+    stage.expect("packets of a proxy that only seems down take the second chance", sum(passed.values()), passed)
     stage.expect("most connections change their address", 2 * within["moved"] > within["held"], within["moved"])
+    # attack(stage)
     stage.finish()
