@@ -137,7 +137,20 @@ json_t *cli_weight_json(const struct table_backend *backend)
 json_t *cli_bind_json(const struct table_bind *bind)
 {
 	char prefix[NETPREFIX_TEXT_MAX];
-
-	return json_pack("{s:s, s:s, s:i, s:i}", "ip", netprefix_format(&bind->prefix, prefix), "proto",
+	json_t *json = json_pack("{s:s, s:s, s:i, s:i}", "ip", netprefix_format(&bind->prefix, prefix), "proto",
 		table_protocol_name(bind->protocol), "port_start", bind->port_start, "port_end", bind->port_end);
+
+	if (bind->quic)
+		json_object_set_new(json, "quic", json_true());
+	return json;
+}
+
+json_t *cli_server_ids_json(const struct quic_server_id ids[QUIC_MAX_SERVER_IDS])
+{
+	json_t *array = json_array();
+	char text[2 * QUIC_MAX_SERVER_ID + 1];
+
+	for (unsigned i = 0; i < QUIC_MAX_SERVER_IDS && ids[i].length; i++)
+		json_array_append_new(array, json_string(text_hex(ids[i].bytes, ids[i].length, text)));
+	return array;
 }

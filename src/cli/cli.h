@@ -70,11 +70,14 @@ bool cli_find_table(const struct table_set *set, const char *path, const char *t
 /* Returns the labels of all tables with commas between them; the caller frees them. NULL: out of memory. */
 char *cli_table_names(const struct table_set *set);
 
-/* The bind as a JSON object with the keys ip, proto, port_start and port_end. */
+/* The bind as a JSON object with the keys ip, proto, port_start and port_end, and quic if it is true. */
 json_t *cli_bind_json(const struct table_bind *bind);
 
 /* Returns the backend's weight; null if it is not known, because the table is binary. */
 json_t *cli_weight_json(const struct table_backend *backend);
+
+/* The server IDs of a backend as an array of texts. */
+json_t *cli_server_ids_json(const struct quic_server_id ids[QUIC_MAX_SERVER_IDS]);
 
 /* Returns the ending of a verb after this number: "1 row changes", "2 rows change". */
 static inline const char *cli_verb(uint64_t count)

@@ -54,12 +54,13 @@ static json_t *describe_backends(
 
 		for (unsigned hop = 0; hop < table->row_hops; hop++)
 			json_array_append_new(counts, json_integer(shares_count(shares, i, hop)));
-		json_array_append_new(array,
-			json_pack("{s:s, s:s, s:b, s:o, s:f, s:f, s:o, s:s?}", "ip", netaddr_format(&backend->addr, text),
-				"state", table_state_name(backend->state), "healthy", backend->healthy, "weight",
-				cli_weight_json(backend), "first_hop_percent", shares_percent(shares, i, 0),
-				"second_hop_percent", table->row_hops > 1 ? shares_percent(shares, i, 1) : 0.0,
-				"rows_by_hop", counts, "checks", checks));
+		json_array_append_new(
+			array, json_pack("{s:s, s:s, s:b, s:o, s:f, s:f, s:o, s:o, s:s?}", "ip",
+				       netaddr_format(&backend->addr, text), "state", table_state_name(backend->state),
+				       "healthy", backend->healthy, "weight", cli_weight_json(backend),
+				       "first_hop_percent", shares_percent(shares, i, 0), "second_hop_percent",
+				       table->row_hops > 1 ? shares_percent(shares, i, 1) : 0.0, "rows_by_hop", counts,
+				       "server_ids", cli_server_ids_json(backend->server_ids), "checks", checks));
 		free(checks);
 	}
 	return array;
@@ -89,13 +90,25 @@ static json_t *describe_past(const struct table *table)
 	return array;
 }
 
+/* The keys are secret. */
+static json_t *describe_quic(const struct table *table)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; i < table->quic_count; i++)
+		json_array_append_new(array, json_pack("{s:i, s:i, s:i, s:b}", "id", table->quic[i].id,
+						     "server_id_length", table->quic[i].server_id_length, "nonce_length",
+						     table->quic[i].nonce_length, "keyed", table->quic[i].keyed));
+	return array;
+}
+
 static json_t *describe_table(
 	const struct table *table, const struct shares *shares, const struct table_health *health, uint32_t index)
 {
-	return json_pack("{s:s?, s:i, s:f, s:i, s:o, s:o, s:o, s:o}", "name", table->name, "row_hops", table->row_hops,
-		"imbalance", shares->imbalance, "backends_in_imbalance", (int)shares->used, "balance",
-		balance_json(table->balance), "previous", describe_past(table), "binds", describe_binds(table),
-		"backends", describe_backends(table, shares, health, index));
+	return json_pack("{s:s?, s:i, s:f, s:i, s:o, s:o, s:o, s:o, s:o}", "name", table->name, "row_hops",
+		table->row_hops, "imbalance", shares->imbalance, "backends_in_imbalance", (int)shares->used, "balance",
+		balance_json(table->balance), "previous", describe_past(table), "quic", describe_quic(table), "binds",
+		describe_binds(table), "backends", describe_backends(table, shares, health, index));
 }
 
 static void print_binds(const struct table *table)
@@ -106,6 +119,10 @@ static void print_binds(const struct table *table)
 		printf("  %-5s  %s\n", i ? "" : "binds", table_bind_text(&table->binds[i], text));
 	if (table->bind_count == 0)
 		puts("  binds  none");
+	for (uint32_t i = 0; i < table->quic_count; i++)
+		printf("  QUIC configuration %u: server_id_length %u, nonce_length %u, %s key\n", table->quic[i].id,
+			table->quic[i].server_id_length, table->quic[i].nonce_length,
+			table->quic[i].keyed ? "with a" : "without");
 }
 
 static void print_past(const struct table *table)
@@ -170,6 +187,23 @@ static void print_backends(const struct table *table, const struct shares *share
 	}
 }
 
+static void print_quic(const struct table *table)
+{
+	char addr[NETADDR_TEXT_MAX], first[2 * QUIC_MAX_SERVER_ID + 1], second[2 * QUIC_MAX_SERVER_ID + 1];
+	int width = address_width(table);
+
+	if (table->quic_count)
+		printf("\n  %-*s  server IDs\n", width, "backend");
+	for (uint32_t i = 0; table->quic_count && i < table->backend_count; i++) {
+		const struct quic_server_id *ids = table->backends[i].server_ids;
+
+		if (ids[0].length)
+			printf("  %-*s  %s%s%s\n", width, netaddr_format(&table->backends[i].addr, addr),
+				text_hex(ids[0].bytes, ids[0].length, first), ids[1].length ? " " : "",
+				text_hex(ids[1].bytes, ids[1].length, second));
+	}
+}
+
 static void print_checks(const struct table *table, const struct table_health *health, uint32_t index)
 {
 	char addr[NETADDR_TEXT_MAX];
@@ -203,6 +237,7 @@ static void print_table(
 		shares->weighted ? "share by weight" : "mean", shares->used, text_plural(shares->used));
 	print_past(table);
 	print_backends(table, shares);
+	print_quic(table);
 	print_checks(table, health, index);
 }
 

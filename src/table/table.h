@@ -170,6 +170,15 @@ static inline const struct quic_config *table_quic(const struct table *table, ui
 	return NULL;
 }
 
+/* Returns true if a configuration of the table has server IDs of this length. */
+static inline bool table_quic_uses(const struct table *table, uint8_t length)
+{
+	for (uint32_t i = 0; i < table->quic_count; i++)
+		if (table->quic[i].server_id_length == length)
+			return true;
+	return false;
+}
+
 /* Returns what became of a QUIC configuration: "added", "removed", "another key" or "other lengths"; NULL: it is the
  * same. A table may be NULL. */
 const char *table_quic_change(const struct table *before, const struct table *after, uint8_t id);

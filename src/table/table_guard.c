@@ -172,6 +172,29 @@ static void compare_ports(struct comparison *comparison, const struct table *tab
 			text_plural(list.count), list_end(&list));
 }
 
+/* Warns about QUIC configurations that connections may have, and that no heir has. */
+static void compare_quic(struct comparison *comparison, const struct table *table, uint32_t t, const char *label)
+{
+	const struct table_set *new = comparison->guard->new;
+	const struct table_mask *heirs = &comparison->heirs[t];
+	struct list list = {0};
+
+	for (uint32_t i = 0; i < table->quic_count; i++) {
+		bool kept = false;
+		char id[8];
+
+		for (uint32_t h = table_mask_next(heirs, 0); h < new->count; h = table_mask_next(heirs, h + 1))
+			kept |= !table_quic_change(table, &new->tables[h], table->quic[i].id);
+		snprintf(id, sizeof(id), "%u", table->quic[i].id);
+		if (!kept)
+			list_add(&list, id);
+	}
+	if (list.count)
+		lose(comparison, false,
+			"table %s loses or changes QUIC configuration%s %s: connections that still have their connection IDs go by their rows",
+			label, text_plural(list.count), list_end(&list));
+}
+
 static int compare_offers(const void *a, const void *b)
 {
 	const struct offer *x = a, *y = b;
@@ -279,6 +302,7 @@ static bool compare_table(struct comparison *comparison, uint32_t t)
 	compare_vips(comparison, table, label, guard->busy && guard->busy[t], room);
 	free(room);
 	compare_ports(comparison, table, label);
+	compare_quic(comparison, table, t, label);
 	return !table_mask_any(heirs) || compare_backends(comparison, t, label);
 }
 

@@ -57,7 +57,7 @@ def test_diff_of_equal_tables_is_empty(files):
     assert set(found["tables"][0]) == {
         "name", "old_name", "index", "table", "hash_key_changed", "binds_changed", "seed_known", "changed_rows", "changed_percent",
         "broken_rows", "broken_percent", "at_risk_rows", "at_risk_percent", "broken_by", "skew_rows", "skew_percent",
-        "udp_binds", "udp_moved_rows", "binds", "backends"}
+        "udp_binds", "udp_moved_rows", "quic", "binds", "backends"}
 
 
 def test_draining_changes_rows_and_breaks_none(tmp_path):
@@ -70,8 +70,8 @@ def test_draining_changes_rows_and_breaks_none(tmp_path):
     by_ip = {entry["ip"]: entry for entry in found["backends"]}
     assert by_ip["192.168.50.1"]["lost"] == owned and by_ip["192.168.50.1"]["gained"] == 0
     assert by_ip["192.168.50.2"]["gained"] + by_ip["192.168.50.3"]["gained"] == owned
-    assert by_ip["192.168.50.1"]["old"] == {"state": "active", "healthy": True, "weight": 100, "first_hop_rows": owned}
-    assert by_ip["192.168.50.1"]["new"] == {"state": "draining", "healthy": True, "weight": 100, "first_hop_rows": 0}
+    assert by_ip["192.168.50.1"]["old"] == {"state": "active", "healthy": True, "weight": 100, "first_hop_rows": owned, "server_ids": []}
+    assert by_ip["192.168.50.1"]["new"] == {"state": "draining", "healthy": True, "weight": 100, "first_hop_rows": 0, "server_ids": []}
     assert "0 break (0.00%)" in run("diff", old, new).stdout
 
 

@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "common/text.h"
+#include "table/file/json/table_json_quic.h"
 
 #define MAX_BINDS    10 /* lines for people, of a table */
 #define MAX_BACKENDS 10
@@ -94,8 +95,9 @@ static json_t *describe_side(const struct table_backend *backend, uint32_t first
 {
 	if (!backend)
 		return json_null();
-	return json_pack("{s:s, s:b, s:o, s:i}", "state", table_state_name(backend->state), "healthy", backend->healthy,
-		"weight", cli_weight_json(backend), "first_hop_rows", (int)first);
+	return json_pack("{s:s, s:b, s:o, s:i, s:o}", "state", table_state_name(backend->state), "healthy",
+		backend->healthy, "weight", cli_weight_json(backend), "first_hop_rows", (int)first, "server_ids",
+		cli_server_ids_json(backend->server_ids));
 }
 
 static json_t *describe_backends(const struct table_diff *table)
@@ -133,6 +135,19 @@ json_t *diff_describe_causes(const uint32_t causes[TABLE_DIFF_CAUSES])
 		(int)causes[TABLE_DIFF_PUSHED_OUT]);
 }
 
+static json_t *describe_quic(const struct table_diff *table)
+{
+	json_t *array = json_array();
+
+	for (uint8_t id = 0; id < QUIC_MAX_CONFIGS; id++) {
+		const char *change = table_quic_change(table->before, table->after, id);
+
+		if (change)
+			json_array_append_new(array, json_pack("{s:i, s:s}", "id", id, "change", change));
+	}
+	return array;
+}
+
 static json_t *describe_table(const struct table_set_diff *diff, const struct table_diff *table)
 {
 	json_t *binds = json_array(), *json;
@@ -150,9 +165,9 @@ static json_t *describe_table(const struct table_set_diff *diff, const struct ta
 			      table_diff_percent(table->at_risk, TABLE_ROWS), "binds", binds, "backends",
 			      describe_backends(table)));
 	json_object_update_new(json,
-		json_pack("{s:o, s:i, s:f, s:i, s:i}", "broken_by", diff_describe_causes(table->causes), "skew_rows",
+		json_pack("{s:o, s:i, s:f, s:i, s:i, s:o}", "broken_by", diff_describe_causes(table->causes), "skew_rows",
 			(int)table->skew, "skew_percent", table_diff_percent(table->skew, TABLE_ROWS), "udp_binds",
-			(int)table->udp_binds, "udp_moved_rows", (int)table->udp_moved));
+			(int)table->udp_binds, "udp_moved_rows", (int)table->udp_moved, "quic", describe_quic(table)));
 	return json;
 }
 
@@ -224,6 +239,32 @@ static void print_weights(const struct table_diff *table)
 		if (is_reweighted(&table->backends[i]))
 			printf("  %s: weight %u, was %u\n", netaddr_format(&table->backends[i].addr, text),
 				table->backends[i].after->weight, table->backends[i].before->weight);
+}
+
+bool diff_changes_server_ids(const struct table_diff_backend *backend)
+{
+	return backend->before && backend->after && backend->before->server_ids[0].length &&
+	       memcmp(backend->before->server_ids, backend->after->server_ids, sizeof(backend->after->server_ids)) != 0;
+}
+
+static void print_quic(const struct table_diff *table)
+{
+	char text[NETADDR_TEXT_MAX], ids[2][SERVER_ID_TEXT_MAX];
+
+	for (uint8_t id = 0; id < QUIC_MAX_CONFIGS; id++) {
+		const char *change = table_quic_change(table->before, table->after, id);
+
+		if (change)
+			printf("  QUIC configuration %u: %s\n", id, change);
+	}
+	for (uint32_t i = 0; i < table->backend_count; i++) {
+		const struct table_diff_backend *backend = &table->backends[i];
+
+		if (diff_changes_server_ids(backend))
+			printf("  %s: server_id %s, was %s\n", netaddr_format(&backend->addr, text),
+				server_id_text(backend->after->server_ids, ids[0]),
+				server_id_text(backend->before->server_ids, ids[1]));
+	}
 }
 
 struct bind_lines {
@@ -380,6 +421,7 @@ static void print_table(const struct table_set_diff *diff, const struct table_di
 	if (parts & DIFF_BACKENDS && (!table->before || !table->after || rows_differ(table)))
 		print_backends(table);
 	print_weights(table);
+	print_quic(table);
 	putchar('\n');
 }
 

@@ -23,5 +23,8 @@ json_t *diff_describe_causes(const uint32_t causes[TABLE_DIFF_CAUSES]);
 /* Returns what happens to the UDP flows of a table with udp_moved. The caller frees it. NULL: out of memory. */
 char *diff_udp_text(const struct table_diff *table);
 
+/* Returns true if the proxy has other server IDs than before. */
+bool diff_changes_server_ids(const struct table_diff_backend *backend);
+
 /* Returns a share such as "16.69%", in buf or static. "0.00%" means none of `whole`, and "100.00%" all of it. */
 const char *diff_percent_text(uint32_t part, uint32_t whole, char buf[16]);

@@ -235,6 +235,17 @@ static uint32_t find_worst(const struct bind_fate *fate, const struct outcomes *
 	return worst;
 }
 
+/* UDP flows of the bind follow the first hop. Those of QUIC keep their proxy while NEW has what their connection IDs
+ * were made with. */
+static bool follows_first_hop(const struct table_diff *diff, const struct table_bind *bind)
+{
+	bool kept = bind->quic;
+
+	for (uint32_t i = 0; i < diff->before->quic_count; i++)
+		kept &= !table_quic_change(diff->before, diff->after, diff->before->quic[i].id);
+	return bind->protocol == TABLE_UDP && !kept;
+}
+
 static bool bind_gets_packets(const struct bind_fate *fate)
 {
 	return fate->nowhere || table_mask_any(&fate->tables);
@@ -250,7 +261,7 @@ static uint32_t mean_over_binds(const struct table_diff *diff, const uint32_t *r
 		const struct bind_fate *fate = &diff->old_fates[i];
 		uint32_t most = fate->nowhere ? nowhere : 0, to = table_mask_next(&fate->tables, 0);
 
-		if (udp && diff->before->binds[i].protocol != TABLE_UDP)
+		if (udp && !follows_first_hop(diff, &diff->before->binds[i]))
 			continue;
 		binds += bind_gets_packets(fate);
 		for (; to < TABLE_MAX_TABLES; to = table_mask_next(&fate->tables, to + 1))
@@ -310,7 +321,8 @@ static void compare_all(const struct comparison *comparison)
 	diff->skew = mean_over_binds(diff, outcomes->skew, 0, false);
 	diff->udp_moved = mean_over_binds(diff, outcomes->changed, 0, true);
 	for (uint32_t i = 0; i < diff->before->bind_count; i++)
-		diff->udp_binds += diff->before->binds[i].protocol == TABLE_UDP && bind_gets_packets(&diff->old_fates[i]);
+		diff->udp_binds +=
+			follows_first_hop(diff, &diff->before->binds[i]) && bind_gets_packets(&diff->old_fates[i]);
 	add_causes(diff, outcomes);
 }
 

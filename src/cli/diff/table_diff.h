@@ -48,7 +48,8 @@ struct table_diff {
 	 * table. */
 	uint32_t skew;
 	uint32_t at_risk; /* number of rows that lose a later hop, but do not break if the binds stay */
-	uint32_t udp_binds; /* number of the old UDP binds that get packets */
+	/* Number of the old UDP binds that get packets, without those whose QUIC connections keep their proxy. */
+	uint32_t udp_binds;
 	/* The mean of the rows that change over these binds, rounded up. With --udp first-hop, glb-redirect keeps UDP
 	 * at the first hop. */
 	uint32_t udp_moved;

@@ -158,14 +158,9 @@ static bool trim(struct edit *edit, uint32_t t, uint32_t b, const struct table *
 	struct quic_server_id ids[QUIC_MAX_SERVER_IDS] = {0};
 	unsigned count = 0;
 
-	for (unsigned i = 0; i < QUIC_MAX_SERVER_IDS; i++) {
-		bool used = false;
-
-		for (uint32_t c = 0; c < left->quic_count; c++)
-			used |= left->quic[c].server_id_length == old[i].length;
-		if (used)
+	for (unsigned i = 0; i < QUIC_MAX_SERVER_IDS; i++)
+		if (table_quic_uses(left, old[i].length))
 			ids[count++] = old[i];
-	}
 	return memcmp(ids, old, sizeof(ids)) == 0 || set_ids(edit, t, b, ids);
 }
 

@@ -117,6 +117,41 @@ static json_t *describe_unsafe(const struct plan_input *input)
 	return reasons;
 }
 
+/* Returns when the servers change their QUIC configuration, as an array of sentences. */
+static json_t *describe_quic(const struct plan_input *input)
+{
+	json_t *orders = json_array();
+	char label[16], addr[NETADDR_TEXT_MAX];
+
+	for (uint32_t t = 0; t < input->at_once.count; t++) {
+		const struct table_diff *pair = &input->at_once.tables[t];
+		const char *name = table_diff_label(pair, label);
+
+		for (uint8_t id = 0; id < QUIC_MAX_CONFIGS && pair->before && pair->after; id++) {
+			const char *change = table_quic_change(pair->before, pair->after, id);
+
+			if (change && !table_quic(pair->before, id))
+				add_reason(orders,
+					"table %s: QUIC configuration %u is new: the servers may use it when all directors use the table of step 1",
+					name, id);
+			else if (change && !table_quic(pair->after, id))
+				add_reason(orders,
+					"table %s: QUIC configuration %u goes: before step 1, let the servers use another one, and wait until the connections that have its connection IDs have ended",
+					name, id);
+			else if (change)
+				add_reason(orders,
+					"table %s: QUIC configuration %u has %s: connections that have its connection IDs go by their rows; keep it as it is, and add the new one with another id",
+					name, id, change);
+		}
+		for (uint32_t i = 0; i < pair->backend_count; i++)
+			if (diff_changes_server_ids(&pair->backends[i]))
+				add_reason(orders,
+					"table %s: proxy %s gets another server_id: its QUIC connections go by their rows until its servers use the new one",
+					name, netaddr_format(&pair->backends[i].addr, addr));
+	}
+	return orders;
+}
+
 /* Returns the proxies of the pair to wait for, as an array of addresses. is_current: before the first step. */
 static json_t *describe_leaving(const struct table_diff *pair, bool is_current)
 {
@@ -180,10 +215,11 @@ json_t *plan_describe(const struct plan_input *input, const struct plan *plan, c
 
 	for (uint32_t i = 0; i < plan->count; i++)
 		json_array_append_new(steps, describe_step(input, plan, i, dir));
-	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "rows", (int)diff->rows, "at_once",
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rows", (int)diff->rows, "at_once",
 		describe_counts(diff->broken, diff->skew, diff->rows), "plan",
-		describe_counts(plan->broken, plan->skew, diff->rows), "unsafe", describe_unsafe(input), "helps",
-		plan_helps(input, plan), "first_waits", describe_waits(input, NULL, plan->first_wait), "steps", steps);
+		describe_counts(plan->broken, plan->skew, diff->rows), "unsafe", describe_unsafe(input), "quic",
+		describe_quic(input), "helps", plan_helps(input, plan), "first_waits",
+		describe_waits(input, NULL, plan->first_wait), "steps", steps);
 }
 
 static void print_counts(const char *label, uint32_t broken, uint32_t skew, uint32_t rows)
@@ -256,12 +292,15 @@ void plan_print(const struct plan_input *input, const struct plan *plan, const c
 {
 	const struct table_set_diff *diff = &input->at_once;
 	json_t *unsafe = describe_unsafe(input), *helps = plan_helps(input, plan), *reason;
+	json_t *quic = describe_quic(input);
 	size_t i;
 
 	print_counts("at once", diff->broken, diff->skew, diff->rows);
 	print_counts("this plan", plan->broken, plan->skew, diff->rows);
 	json_array_foreach(unsafe, i, reason) command_print(2, "%s", json_string_value(reason));
 	json_decref(unsafe);
+	json_array_foreach(quic, i, reason) command_print(2, "%s", json_string_value(reason));
+	json_decref(quic);
 	json_array_foreach(helps, i, reason) command_print(2, "helps: %s", json_string_value(reason));
 	json_decref(helps);
 	if (plan->first_wait != ROLLOUT_NO_WAIT) {

@@ -9,6 +9,7 @@
 #include "cli/diff/first_holders.h"
 #include "cli/past.h"
 #include "cli/plan/plan.h"
+#include "table/file/json/table_json_quic.h"
 
 bool plan_leaves(const struct table_diff_backend *backend)
 {
@@ -135,8 +136,11 @@ static bool append_backend(const struct plan_input *input, struct json_edit *tex
 	uint32_t index, struct wish wish)
 {
 	char path[64], ip[NETADDR_TEXT_MAX + 2], addr[NETADDR_TEXT_MAX], state[16], weight[16];
-	struct json_edit_member members[5] = {{"ip", ip}, {"state", state}, {"healthy", wish.healthy ? "true" : "false"}};
-	size_t count = 3;
+	struct json_edit_member members[6] = {{"ip", ip}, {"state", state}, {"healthy", wish.healthy ? "true" : "false"}};
+	const struct quic_server_id *old = pair->before->backends[index].server_ids;
+	struct quic_server_id ids[QUIC_MAX_SERVER_IDS] = {0};
+	char id_text[SERVER_ID_TEXT_MAX];
+	size_t count = 3, used = 0;
 	char *checks = NULL;
 	bool done;
 
@@ -148,6 +152,11 @@ static bool append_backend(const struct plan_input *input, struct json_edit *tex
 		checks = json_edit_get(&input->current_text, path);
 	if (wish.weight != TABLE_DEFAULT_WEIGHT)
 		members[count++] = (struct json_edit_member){"weight", weight};
+	for (unsigned i = 0; i < QUIC_MAX_SERVER_IDS; i++)
+		if (table_quic_uses(pair->after, old[i].length))
+			ids[used++] = old[i];
+	if (used)
+		members[count++] = (struct json_edit_member){"server_id", server_id_text(ids, id_text)};
 	if (checks)
 		members[count++] = (struct json_edit_member){"healthchecks", checks};
 	snprintf(path, sizeof(path), "tables[%u].backends", pair->new_index);

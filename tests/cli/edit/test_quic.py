@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from support.cli import CHECK_ERRORS, FAILED, OK, USAGE, complete, run, table
+from support.cli import CHECK_ERRORS, FAILED, OK, USAGE, complete, run, run_json, table
 
 KEY = "5a1bc3d4e5f60718293a4b5c6d7e8f90"
 UDP = {"ip": "10.10.10.10", "proto": "udp", "port": 443}
@@ -157,3 +157,87 @@ def test_several_tables(tmp_path):
 
 def test_completion():
     assert {"add-quic", "remove-quic"} <= set(complete("edit", "t.json", ""))
+
+
+# Other subcommands
+
+
+SERVERS = [{"ip": f"192.168.50.{i}", "state": "active", "healthy": True, "server_id": f"{i:06x}"} for i in (1, 2, 3)]
+CONFIG = {"id": 0, "server_id_length": 3, "nonce_length": 8, "key": KEY}
+OTHER = "6b1bc3d4e5f60718293a4b5c6d7e8f90"
+
+
+def quic_table(*configs, **members):
+    return table(**{"backends": SERVERS, "binds": [{**UDP, "quic": True}], "hops": 4, "quic": list(configs), **members})
+
+
+def test_show_has_no_key(tmp_path):
+    path = write(tmp_path / "t.json", quic_table(CONFIG, {"id": 6, "server_id_length": 5, "nonce_length": 11}))
+    run("build-config", path, tmp_path / "t.bin")
+    for file in (path, tmp_path / "t.bin"):
+        text = run("show", file).stdout
+        assert "\n  QUIC configuration 0: server_id_length 3, nonce_length 8, with a key\n  QUIC configuration 6: server_id_length 5, nonce_length 11, without key\n" in text
+        assert "\n  binds  quic 10.10.10.10 port 443\n" in text and "\n  192.168.50.2    000002\n" in text
+        (shown,) = run_json("show", file)["tables"]
+        assert shown["quic"] == [{"id": 0, "server_id_length": 3, "nonce_length": 8, "keyed": True}, {"id": 6, "server_id_length": 5, "nonce_length": 11, "keyed": False}]
+        assert shown["binds"][0]["quic"] is True and [each["server_ids"] for each in shown["backends"]] == [["000001"], ["000002"], ["000003"]]
+        assert KEY not in text + json.dumps(shown)
+
+
+@pytest.mark.parametrize("configs, change, warned", [
+    ([{**CONFIG, "key": OTHER}], "another key", True),
+    ([{**CONFIG, "nonce_length": 9}], "other lengths", True),
+    ([CONFIG, {**CONFIG, "id": 1}], "added", False),
+    ([{**CONFIG, "id": 1}], "removed", True),
+    ([], "removed", True),
+])
+def test_diff_and_guard_tell_what_becomes_of_configurations(tmp_path, configs, change, warned):
+    old = write(tmp_path / "old.json", quic_table(CONFIG))
+    new = quic_table(*configs)
+    if not configs:
+        new |= {"quic": None, "binds": [UDP], "backends": [{**each, "server_id": None} for each in SERVERS]}
+    new = write(tmp_path / "new.json", new)
+    assert change in run("diff", old, new).stdout
+    changes = {each["id"]: each["change"] for each in run_json("diff", old, new)["tables"][0]["quic"]}
+    assert changes[1 if change == "added" else 0] == change
+    assert run_json("show", old)["digest"] != run_json("show", new)["digest"]
+    (tmp_path / "old.json~").write_text(new.read_text())
+    done = run("undo", old, "--max-broken", "100", "--dry-run")
+    assert ("table web loses or changes QUIC configuration 0: connections" in done.stderr) == warned
+    assert KEY not in done.stdout + done.stderr and OTHER not in done.stdout + done.stderr
+
+
+def test_udp_flows_that_keep_their_proxy_are_not_counted_as_moved(tmp_path):
+    old = write(tmp_path / "old.json", quic_table(CONFIG))
+    drained = [{**SERVERS[0], "state": "draining"}, *SERVERS[1:]]
+    kept = write(tmp_path / "kept.json", quic_table(CONFIG, backends=drained))
+    (found,) = run_json("diff", old, kept)["tables"]
+    assert (found["udp_binds"], found["udp_moved_rows"]) == (0, 0) and found["changed_rows"] > 20000
+    lost = write(tmp_path / "lost.json", quic_table({**CONFIG, "key": OTHER}, backends=drained))
+    (found,) = run_json("diff", old, lost)["tables"]
+    assert found["udp_binds"] == 1 and found["udp_moved_rows"] == found["changed_rows"]
+
+
+def test_plan_orders_directors_and_servers(tmp_path):
+    """CURRENT has configuration 0, and WANTED has 1 instead. A proxy leaves, and another one joins."""
+    current = write(tmp_path / "current.json", quic_table(CONFIG))
+    joined = {"ip": "192.168.50.9", "state": "active", "healthy": True, "server_id": "000009"}
+    wanted = write(tmp_path / "wanted.json", quic_table({**CONFIG, "id": 1, "key": OTHER}, backends=[*SERVERS[:2], joined]))
+    found = run_json("plan", current, wanted, "--write", tmp_path / "plan")
+    assert found["quic"] == [
+        "table web: QUIC configuration 0 goes: before step 1, let the servers use another one, and wait until the connections that have its connection IDs have ended",
+        "table web: QUIC configuration 1 is new: the servers may use it when all directors use the table of step 1"]
+    first = json.loads((tmp_path / "plan/1.json").read_text())["tables"][0]
+    assert {each["ip"]: each["server_id"] for each in first["backends"]} == {
+        **{each["ip"]: each["server_id"] for each in SERVERS}, "192.168.50.9": "000009"}
+    for step in sorted((tmp_path / "plan").glob("*.json")):
+        run("check", step)
+    assert "QUIC configuration 0 goes: before step 1" in " ".join(run("plan", current, wanted).stdout.split())
+
+
+def test_plan_of_a_new_key_alone(tmp_path):
+    current = write(tmp_path / "current.json", quic_table(CONFIG))
+    wanted = write(tmp_path / "wanted.json", quic_table({**CONFIG, "key": OTHER}, backends=[{**SERVERS[0], "server_id": "0000ff"}, *SERVERS[1:]]))
+    found = run_json("plan", current, wanted)
+    assert len(found["steps"]) == 1 and found["plan"]["broken_rows"] == 0
+    assert ["has another key" in found["quic"][0], "proxy 192.168.50.1 gets another server_id" in found["quic"][1]] == [True, True]
