@@ -18,6 +18,12 @@ static bool has_later_avx512(void)
 	__builtin_cpu_init();
 	return __builtin_cpu_supports("avx512vbmi2");
 }
+
+bool isa_gathers_slowly(void)
+{
+	__builtin_cpu_init();
+	return __builtin_cpu_is("amd");
+}
 #else
 static bool cpu_has(enum isa)
 {
@@ -25,6 +31,11 @@ static bool cpu_has(enum isa)
 }
 
 static bool has_later_avx512(void)
+{
+	return false;
+}
+
+bool isa_gathers_slowly(void)
 {
 	return false;
 }

@@ -28,6 +28,9 @@ bool isa_usable(enum isa isa);
  */
 bool isa_keeps_frequency(enum isa isa);
 
+/* True when scalar loads are faster than a gather of as many values from near caches: AMD. Not measured on Intel. */
+bool isa_gathers_slowly(void);
+
 /* The usable ISA with the widest vectors. */
 enum isa isa_widest(void);
 

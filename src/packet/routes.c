@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/byteorder.h"
+#include "common/isa.h"
 #include "packet/big_alloc.h"
 
 /* Bytes of pairs that stay in the second cache of a core, which has 512 KB to 2 MB, beside the packets. */
@@ -100,6 +101,8 @@ static bool alloc_arrays(struct routes *routes)
 	if (routes->hop_bits < 8 && pairs * 2 <= NEAR)
 		routes->hop_bits = 8; /* bytes are faster, as long as they are near */
 	routes->pairs_far = pairs_size(routes, pairs) > NEAR;
+	routes->pairs_scalar = isa_gathers_slowly() && routes->set.count == 1 && routes->hop_bits == 8 &&
+			       routes->pair_shift == 0 && !routes->pairs_far;
 	routes->address_count = routes->stride * set->count;
 	routes->addresses = calloc(routes->address_count + 1, sizeof(*routes->addresses));
 	if (routes_has_family(routes, NETADDR_V6))

@@ -63,6 +63,9 @@ struct routes {
 	bool pairs_whole; /* the copy has all hops of all rows */
 	bool rows_shared; /* some tables have the same rows, and share their copy */
 	bool pairs_only; /* every row has two different hops */
+	/* The fast path loads the pairs one by one, not by a gather. Only for one table with hops of 8 bits, and one pair
+	 * in each row, and pairs that are not far */
+	bool pairs_scalar;
 	bool pairs_far; /* the second cache of a core does not hold all pairs */
 	uint32_t row_starts[TABLE_MAX_TABLES]; /* by table: index of the first row in the copy */
 	/* Hops of a row of each table, or 0 if the fast path cannot take its packets: a row of more than two hops

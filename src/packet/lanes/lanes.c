@@ -37,6 +37,8 @@ INLINE void rejoin(
 		block->table[i] = burst->table[lane];
 		block->hash[i] = burst->hash[lane];
 		block->alt_hash[i] = burst->alt_hash[lane];
+		if (job->routes->pairs_scalar)
+			load_pair(job->routes, block, i);
 		block->server[i] = burst->server[lane];
 		lanes->ports[at] = swap16(flow->hint);
 	}
@@ -61,6 +63,9 @@ INLINE uint64_t steer_and_write(const struct lanes_job *job, struct lanes *lanes
 
 		prefetch_some(job);
 		hash_lanes(job->routes, &message, lanes, b * BLOCK, v6, block->table, block->hash);
+		if (job->routes->pairs_scalar)
+			EACH (i)
+				load_pair(job->routes, block, i);
 		if (alt_fields)
 			hash_lanes(job->routes, &alt_message, lanes, b * BLOCK, v6, block->table, block->alt_hash);
 	}

@@ -165,8 +165,8 @@ INLINE void write_later(uint8_t *out, const struct block *block, uint32_t i, uns
 }
 
 /*
- * The same for outer IPv6. Stores of 32 bytes do not cross cache lines, because the outer headers for two hops start in
- * the middle of one.
+ * The same for outer IPv6. Stores of 32 bytes do not cross cache lines, because the outer headers for two hops start at
+ * the start of one or in its middle.
  */
 INLINE void write_outer_ipv6(uint8_t *out, const struct prebuilt_headers *headers, const uint32_t patch[4],
 	const uint64_t *mac, const struct net_ipv6_address *ipv6, unsigned hops)
@@ -232,6 +232,12 @@ INLINE void write_lane(const struct prebuilt_headers *headers, const uint64_t *m
 INLINE void emit_full_block(const struct prebuilt_headers *headers, const uint64_t *macs,
 	const struct net_ipv6_address *ipv6, const struct block *block, unsigned hops, struct burst *burst, uint32_t base)
 {
+#if defined(__AVX512F__)
+	/* No store can change a copy, so it stays in registers. AVX2 has too few of them. */
+	const struct prebuilt_headers copy = *headers;
+
+	headers = &copy;
+#endif
 	EACH (i) {
 		burst->verdict[base + i] = VERDICT_FORWARDED;
 		burst->table[base + i] = (uint16_t)block->table[i];

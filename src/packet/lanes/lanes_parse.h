@@ -61,6 +61,7 @@ struct block {
 	uint32_t map[BLOCK]; /* port map of the destination */
 	uint32_t table[BLOCK];
 	uint64_t hash[BLOCK], alt_hash[BLOCK];
+	uint32_t pair[BLOCK]; /* of hops. Only with routes->pairs_scalar */
 	uint32_t backend[BLOCK]; /* first hop: index in routes->addresses */
 	uint32_t hops[2][BLOCK]; /* as in struct steer_result */
 	/* The hops after those, in pairs: the third hop in the low half of [0], the fourth in its high half,

@@ -451,12 +451,34 @@ INLINE void load_later_hops(const struct routes *routes, struct block *block)
 	}
 }
 
+/* With routes->pairs_scalar: loads the pair of one packet's row. */
+INLINE void load_pair(const struct routes *routes, struct block *block, uint32_t i)
+{
+	block->pair[i] = load_le16(routes->pairs + 2 * (block->hash[i] & 0xffff));
+}
+
+/* The same for the hops of the pairs. The barrier keeps the compiler from making a gather of the loads. */
+INLINE void load_hops(const struct routes *routes, struct block *block)
+{
+	EACH (i) {
+		uint32_t pair = block->pair[i];
+
+		__asm__("" : "+r"(pair));
+		block->backend[i] = pair & 0xff;
+		block->hops[0][i] = routes->addresses[pair & 0xff];
+		block->hops[1][i] = routes->addresses[pair >> 8];
+	}
+}
+
 /* Finds the hops of each row. */
 INLINE void find_hops(const struct routes *routes, struct block *block)
 {
 	uint32_t any_later = 0;
 
-	load_pairs(routes, block->table, block->hash, 0, block->backend, block->hops[0], block->hops[1]);
+	if (routes->pairs_scalar)
+		load_hops(routes, block);
+	else
+		load_pairs(routes, block->table, block->hash, 0, block->backend, block->hops[0], block->hops[1]);
 	if (routes->pairs_only) {
 		EACH (i)
 			block->hop_count[i] = 2;

@@ -28,7 +28,7 @@
 #endif
 
 #define SEEDS  512
-#define WORLDS 12
+#define WORLDS 14
 
 struct seed {
 	uint8_t bytes[ROOM - BEFORE];
@@ -176,7 +176,12 @@ static int set_up(void **state)
 	worlds[9] = make_world(20, 100, false, 1);
 	worlds[10] = make_world(20, 100, false, 2);
 	worlds[11] = make_repeating_world(true);
-	for (unsigned i = 0; i < WORLDS; i++)
+	/* The first worlds of each family again, with the other way to load pairs. */
+	worlds[12] = make_world(1, 100, true, 0);
+	worlds[13] = make_world(1, 100, true, 1);
+	worlds[12]->pairs_scalar = !worlds[0]->pairs_scalar;
+	worlds[13]->pairs_scalar = !worlds[8]->pairs_scalar;
+	for (unsigned i = 0; i < 12; i++)
 		assert_true(i == 2 || (worlds[i]->ipv6_only == (i > 7 && i != 10) && !worlds[i]->ipv6 == (i < 8)));
 	assert_true(worlds[0]->hop_bits == 8 && worlds[1]->hop_bits == 7 && worlds[3]->hop_bits == 8);
 	assert_true(worlds[4]->hop_bits == 9 && worlds[7]->hop_bits == 7);
