@@ -63,7 +63,7 @@ struct routes {
 	bool pairs_whole; /* the copy has all hops of all rows */
 	bool rows_shared; /* some tables have the same rows, and share their copy */
 	bool pairs_only; /* every row has two different hops */
-	/* The fast path loads the pairs one by one, not by a gather. Only for one table with hops of 8 bits, and one pair
+	/* The fast path loads the pairs one by one, not by a gather. Only for one table with hops of 8 bits, one pair
 	 * in each row, and pairs that are not far */
 	bool pairs_scalar;
 	bool pairs_far; /* the second cache of a core does not hold all pairs */
