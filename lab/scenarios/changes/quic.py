@@ -153,5 +153,5 @@ def run(stage):
     passed = {name: proxy.stats()["quic_passed_on"] for name, proxy in fleet.proxies.items()}
     stage.expect("packets of a proxy that only seems down take the second chance", sum(passed.values()), passed)
     stage.expect("most connections change their address", 2 * within["moved"] > within["held"], within["moved"])
-    # attack(stage)
+    attack(stage)
     stage.finish()

@@ -283,8 +283,12 @@ func (c *connection) close() {
 	}
 }
 
+// handshakes is how many connections open at once, so that servers and a busy machine keep up.
+const handshakes = 16
+
 type load struct {
 	held  []*connection
+	slots chan struct{} // one for each handshake
 	calm  atomic.Bool
 	stop  chan struct{}
 	tasks sync.WaitGroup
@@ -306,7 +310,9 @@ func (l *load) stopping() bool {
 func (l *load) hold(c *connection, opened *sync.WaitGroup) {
 	defer l.tasks.Done()
 	defer c.close()
+	l.slots <- struct{}{}
 	err := c.once()
+	<-l.slots
 	opened.Done()
 	for last := false; err == nil && !last; {
 		pause := time.Duration(conf.Pause/2+c.random.IntN(conf.Pause)) * time.Millisecond
@@ -349,7 +355,6 @@ func (l *load) start() {
 		l.tasks.Add(1)
 		opened.Add(1)
 		go l.hold(c, &opened)
-		time.Sleep(time.Millisecond) // so that handshakes do not coincide
 	}
 	opened.Wait()
 	for worker := range conf.Short {
@@ -395,7 +400,7 @@ func main() {
 		log.Fatal(err)
 	}
 	os.Setenv("QUIC_GO_DISABLE_RECEIVE_BUFFER_WARNING", "true") // a socket that can be replaced has no such option
-	load := &load{stop: make(chan struct{})}
+	load := &load{stop: make(chan struct{}), slots: make(chan struct{}, handshakes)}
 	output := json.NewEncoder(os.Stdout)
 	load.start()
 	output.Encode(load.report())
