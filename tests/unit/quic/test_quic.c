@@ -177,6 +177,7 @@ static void test_faults_of_configurations(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_non_null(quic_config_fault(&wrong[i]));
+	assert_non_null(strstr(quic_config_fault(&wrong[7]), "nonce_length must be 4 to 18"));
 	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++)
 		assert_null(quic_config_fault(&right[i]));
 }
