@@ -237,6 +237,32 @@ static void test_all_counts_agree(void **state)
 	}
 }
 
+static struct quic_codec *watched, found_at_free;
+
+void __real_free(void *memory);
+void __wrap_free(void *memory);
+
+void __wrap_free(void *memory)
+{
+	if (memory && memory == watched)
+		memcpy(&found_at_free, memory, sizeof(found_at_free));
+	__real_free(memory);
+}
+
+static void test_free_overwrites_the_key(void **state)
+{
+	static const struct quic_codec zeros;
+	struct quic_config config = random_config(3, 8, true);
+
+	(void)state;
+	watched = create(&config);
+	memset(&found_at_free, 0xff, sizeof(found_at_free));
+	quic_codec_free(watched);
+	assert_memory_equal(&found_at_free, &zeros, sizeof(zeros));
+	watched = NULL;
+	quic_codec_free(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +273,7 @@ int main(void)
 		cmocka_unit_test(test_every_shape_decodes_what_it_encoded),
 		cmocka_unit_test(test_all_forms_agree),
 		cmocka_unit_test(test_all_counts_agree),
+		cmocka_unit_test(test_free_overwrites_the_key),
 	};
 
 	if (quic_fastest_decode() != quic_decode_plain)
