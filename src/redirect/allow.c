@@ -19,6 +19,7 @@ int allow_read(struct redirect_settings *settings, struct redirect_conf *conf)
 	command_faults(&faults, FAULTS_ERRORS);
 	settings->max_hops = (uint8_t)conf->max_hops;
 	settings->allow_to_local = conf->allow_to_local;
+	settings->quic = redirect_quic_digest(&conf->quic);
 	return error ? COMMAND_FAILED : COMMAND_OK;
 }
 
@@ -90,6 +91,7 @@ json_t *allow_to_json(const struct redirect_settings *settings, const struct lis
 		settings->allow_to_local ? json_string("local") : list_to_json(lists, REDIRECT_LIST_TO));
 	json_object_set_new(json, "next_hops", list_to_json(lists, REDIRECT_LIST_NEXT_HOP));
 	json_object_set_new(json, "max_hops", json_integer(settings->max_hops));
+	json_object_set_new(json, "quic", json_boolean(settings->quic));
 	json_object_set_new(
 		json, "config_file", *settings->config_file ? json_string(settings->config_file) : json_null());
 	return json;
@@ -125,7 +127,8 @@ void allow_print(const json_t *allow)
 	print_list(json_object_get(allow, "allow_to"));
 	printf(", next_hops");
 	print_list(json_object_get(allow, "next_hops"));
-	printf(", max_hops %" JSON_INTEGER_FORMAT "\n", member_number(allow, "max_hops"));
+	printf(", max_hops %" JSON_INTEGER_FORMAT "%s\n", member_number(allow, "max_hops"),
+		json_is_true(json_object_get(allow, "quic")) ? ", by QUIC connection IDs" : "");
 	if (file)
 		printf("  config-file %s\n", file);
 }

@@ -133,6 +133,7 @@ struct redirect_settings {
 	char config_file[REDIRECT_CONFIG_FILE_MAX]; /* full path, ends with NUL; "": none */
 	__u16 checksums; /* enum redirect_checksums */
 	__u16 outer_ipv6; /* 1: the program takes GUE packets with outer IPv6, too */
+	__u32 quic; /* redirect_quic_digest(): what the program knows of QUIC; 0: nothing */
 };
 
 #define REDIRECT_OLDEST_SETTINGS 24 /* bytes, the size of struct redirect_settings in the first version */

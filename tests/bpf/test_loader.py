@@ -97,7 +97,7 @@ def test_attach_status_detach(proxy):
     assert status.pop("frags") is (tuple(map(int, os.uname().release.split(".")[:2])) >= (5, 18))
     assert status == {"attached": True, "mode": "native", "port": 19523, "udp": "first-hop", "syn_cookies": False, "forward": "sender",
                       "tc_program": TC_PROGRAM,
-                      "open_to_any_sender": True, "allow_from": None, "allow_to": "local", "next_hops": None, "max_hops": 8,
+                      "open_to_any_sender": True, "allow_from": None, "allow_to": "local", "next_hops": None, "max_hops": 8, "quic": False,
                       "config_file": None, "addresses_followed": False, "warnings": []}
     assert "xdp" in proxy.namespace.run("ip", "link", "show", "eth0").stdout
     assert proxy("detach", "eth0") == "eth0: detached\n"

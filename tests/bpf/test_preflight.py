@@ -30,7 +30,15 @@ KERNEL = tuple(map(int, platform.release().split(".")[:2]))
 OK, WARN, FAIL = 0, 1, 2
 CONF6 = """echo 'allow_from = ["2001:db8:1::/64", "fd51::/64"];' >$CONF\n"""  # of a proxy behind outer IPv6
 ROOM6 = CONF6 + "ip link set eth0 mtu 1700\n"
+QUIC = "quic = ( { id = 0; server_id_length = 1; nonce_length = 4; server_id = \"%s\"; } );\n"
 ALLOW_TO = f'allow_to = ["{VIP4}", "{VIP6}"];'
+
+
+TABLE = json.dumps({"tables": [{
+    "hash_key": "12345678901234561234567890123456", "seed": "34567890123456783456789012345678",
+    "quic": [{"id": 0, "server_id_length": 1, "nonce_length": 4, "key": "8f95f09245765f80256934e50c66207f"}],
+    "binds": [{"ip": f"{VIP4}/32", "proto": "udp", "port": 443, "quic": True}],
+    "backends": [{"ip": f"192.168.51.{n}", "state": "active", "healthy": True, "server_id": f"0{n}"} for n in (1, 2)]}]})
 
 
 class Proxy:
@@ -171,6 +179,8 @@ def deleted_interface(proxy):
 
 
 FAULTS = [
+    Fault("QUIC table does not have this host", f"""echo '{TABLE}' >$CONF.json; echo "quic_table = \\"$CONF.json\\";" >>$CONF""", "warn", "allow", "eth0",
+          "no address of this host has a server ID in /", mends=False),
     Fault("VIP is missing", f"ip addr del {VIP4}/32 dev lo; sysctl -qw net.ipv4.ip_forward=1", "fail", "vips", VIP4,
           "so glb-redirect drops clients' packets"),
     Fault("VIP of allow_to is missing", f"ip addr del {VIP4}/32 dev lo; echo '{ALLOW_TO}' >>$CONF",
@@ -310,7 +320,7 @@ def test_a_configuration_that_cannot_be_read(proxy, text, message):
 
 
 @pytest.mark.parametrize("text", ['allow_from = ["192.0.2.0/24"];\n', CONF + "max_hops = 2;\n", CONF + 'next_hops = ["192.168.51.11"];\n',
-                                  CONF + f'allow_to = ["{VIP4}", "{VIP6}"];\n', CONF.replace("192.0.2.0", "192.0.3.0")])
+                                  CONF + f'allow_to = ["{VIP4}", "{VIP6}"];\n', CONF + QUIC % "0a", CONF.replace("192.0.2.0", "192.0.3.0")])
 def test_a_configuration_that_was_not_reloaded(proxy, text):
     proxy.attach()
     proxy.conf.write_text(text)

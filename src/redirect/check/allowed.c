@@ -13,6 +13,8 @@ static const struct finding unknown_address = {FINDINGS_FAIL, "glb-redirect relo
 	"this host got the address after the program was attached or reloaded, so the program refuses packets for it: glb-redirect-follow.service would tell it"};
 static const struct finding refused_vip = {
 	FINDINGS_FAIL, NULL, "allow_to in {1} does not have it, so the program drops packets for it"};
+static const struct finding no_server_id = {FINDINGS_WARN, NULL,
+	"no address of this host has a server ID in {1}, so its QUIC connections do not follow their connection IDs: add one to the backend"};
 static const struct finding open = {FINDINGS_WARN, NULL,
 	"open to any sender: whoever reaches the UDP port of GUE can send packets past the firewall: attach with a --config-file that lists directors and proxies as allow_from"};
 
@@ -46,7 +48,8 @@ static void report_old_file(const struct check *check, const struct lists *lists
 	const struct redirect_conf *conf = &check->conf;
 
 	if (strcmp(check->config_file, check->settings.config_file) == 0 &&
-		(conf->max_hops != check->settings.max_hops || conf->allow_to_local != check->settings.allow_to_local ||
+		(conf->max_hops != check->settings.max_hops || redirect_quic_digest(&conf->quic) != check->settings.quic ||
+			conf->allow_to_local != check->settings.allow_to_local ||
 			differs(lists, REDIRECT_LIST_FROM, &conf->allow_from) ||
 			(!conf->allow_to_local && differs(lists, REDIRECT_LIST_TO, &conf->allow_to)) ||
 			differs(lists, REDIRECT_LIST_NEXT_HOP, &conf->next_hops)))
@@ -104,6 +107,24 @@ static void report_refused_vips(const struct check *check)
 			findings_add(&refused_vip, netprefix_format(&check->vips.items[i], text), check->config_file);
 }
 
+/* A table may know other hosts only. */
+static void report_no_server_id(const struct check *check)
+{
+	const struct redirect_quic_conf *quic = &check->conf.quic;
+	struct host host;
+	struct redirect_prefixes local;
+	bool found = false;
+
+	if (!quic->count || host_read(check->link->index, &host) != 0)
+		return;
+	local = (struct redirect_prefixes){.count = host.local_count, .items = host.local};
+	for (size_t i = 0; i < quic->server_count && !found; i++)
+		found = quic->servers[i].is_self || covers(&local, &quic->servers[i].addr);
+	if (!found)
+		findings_add(&no_server_id, check->interface, quic->table);
+	host_free(&host);
+}
+
 void check_allow(void *subject)
 {
 	const struct check *check = subject;
@@ -116,6 +137,7 @@ void check_allow(void *subject)
 		return;
 	}
 	report_refused_vips(check);
+	report_no_server_id(check);
 	check_attached(check);
 	if (check->conf.allow_from.any)
 		findings_add(&open, check->interface);

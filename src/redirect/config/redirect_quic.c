@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/array.h"
+#include "common/siphash.h"
 #include "common/text.h"
 #include "conf/conf_reader.h"
 #include "table/file/table_load.h"
@@ -248,6 +249,29 @@ void redirect_quic_read_table(struct conf_reader *reader, const config_setting_t
 		learn(&(struct learned){.reader = reader, .at = at, .set = &set, .conf = conf});
 	faults_clear(&faults);
 	table_set_free(&set);
+}
+
+uint32_t redirect_quic_digest(const struct redirect_quic_conf *conf)
+{
+	static const uint8_t no_key[SIPHASH_KEY_SIZE];
+	struct siphash_state state;
+
+	siphash_begin(&state, no_key);
+	for (unsigned i = 0; i < conf->count; i++) {
+		const struct quic_config *config = &conf->configs[i];
+		const uint8_t facts[] = {config->id, config->server_id_length, config->nonce_length, config->keyed};
+
+		siphash_update(&state, facts, sizeof(facts));
+		siphash_update(&state, config->key, sizeof(config->key));
+	}
+	for (size_t i = 0; i < conf->server_count; i++) {
+		const struct redirect_quic_name *name = &conf->servers[i];
+
+		siphash_update(&state, &name->config, sizeof(name->config));
+		siphash_update(&state, name->server_id.bytes, sizeof(name->server_id.bytes));
+		siphash_update(&state, name->addr.bytes, sizeof(name->addr.bytes));
+	}
+	return conf->count ? (uint32_t)siphash_end(&state, NULL, 0) | 1 : 0;
 }
 
 void redirect_quic_free(struct redirect_quic_conf *conf)

@@ -36,6 +36,9 @@ void redirect_quic_read_list(
 void redirect_quic_read_table(
 	struct conf_reader *reader, const struct config_setting_t *at, struct redirect_quic_conf *conf);
 
+/* Returns a number that changes if the configurations or the servers do. 0: there is no configuration. */
+uint32_t redirect_quic_digest(const struct redirect_quic_conf *conf);
+
 /* Also overwrites the keys. */
 void redirect_quic_free(struct redirect_quic_conf *conf);
 

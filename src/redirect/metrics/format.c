@@ -29,7 +29,7 @@ static const struct fact sockets_facts[] = {
 
 /* The state of the program on an interface. NAN: not known. */
 struct state {
-	double here, companion, outer_ipv6;
+	double here, companion, outer_ipv6, quic;
 	bool open, has_counters;
 };
 
@@ -40,6 +40,7 @@ static const struct fact state_facts[] = {
 	{"tc_program_attached", NULL, STATE(companion),
 		"0 if the tc program is missing, so that damaged packets can reach applications"},
 	{"outer_ipv6", NULL, STATE(outer_ipv6), "1 if the program takes packets with outer IPv6, too"},
+	{"quic", NULL, STATE(quic), "1 if the program reads QUIC connection IDs"},
 	{"open_to_any_sender", NULL, STATE(open), "1 if allow_from allows every address"},
 	{0},
 };
@@ -62,6 +63,7 @@ static void write_states(struct openmetrics *to, const struct metrics *metrics, 
 						     ? NAN
 						     : program->companion != COMPANION_MISSING,
 				.outer_ipv6 = program->has_settings ? program->settings.outer_ipv6 : NAN,
+				.quic = program->has_settings ? program->settings.quic != 0 : NAN,
 				.open = program->open,
 				.has_counters = program->counter_count,
 			};
