@@ -100,8 +100,11 @@ def test_server_config_of_quic_go_is_json(path):
     assert found == {"id": 4, "server_id": "350d28b420", "nonce_length": 5, "key": None}
 
 
-def test_server_config_of_the_proxy_has_all_configurations(path):
-    assert run("quic", "server-config", path, "192.168.50.1", "--for", "redirect").stdout == (
+def test_server_config_of_the_proxy_has_all_configurations(path, tmp_path):
+    text = run("quic", "server-config", path, "192.168.50.1", "--for", "redirect").stdout
+    (tmp_path / "redirect.conf").write_text('allow_from = ["192.0.2.0/24"];\n' + text)
+    run("check", "--kind", "redirect", tmp_path / "redirect.conf")
+    assert text == (
         f'quic = (\n\t{{ id = 0; server_id_length = 3; nonce_length = 4; key = "{KEY}"; server_id = "ed793a"; }},\n'
         '\t{ id = 4; server_id_length = 5; nonce_length = 5; server_id = "350d28b420"; }\n);\n')
 
