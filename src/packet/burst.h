@@ -40,7 +40,7 @@ struct burst {
 
 	/* Filled by the parser. */
 	uint8_t verdict[BURST_MAX]; /* enum verdict; later stages change it */
-	struct flow flow[BURST_MAX];
+	struct flow flow[BURST_MAX] __attribute__((aligned(64)));
 
 	/* Filled by steer_classify(). The other two only if routes->quic. */
 	uint16_t table[BURST_MAX];

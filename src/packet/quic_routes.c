@@ -19,15 +19,17 @@ const char *quic_fate_name(enum quic_fate fate)
 
 static void add_server(struct quic_routes *routes, const struct quic_server_id *id, uint32_t backend, bool down)
 {
-	uint8_t bytes[QUIC_ROUTES_ID_SIZE] = {0};
+	uint8_t bytes[16] = {0};
+	uint64_t low, high;
 	struct quic_routes_server *server;
 
 	memcpy(bytes, id->bytes, QUIC_MAX_SERVER_ID);
-	bytes[QUIC_ROUTES_ID_SIZE - 1] = id->length;
-	server = routes->servers + (quic_routes_server(routes, bytes) - routes->servers);
+	low = load_le64(bytes);
+	high = load_le64(bytes + 8) | quic_routes_length(id->length);
+	server = routes->servers + (quic_routes_server(routes, low, high) - routes->servers);
 	if (server->id[1])
 		return; /* a file names a server ID twice; the first backend has it */
-	*server = (struct quic_routes_server){{load_le64(bytes), load_le64(bytes + 8)}, backend, down};
+	*server = (struct quic_routes_server){{low, high}, backend, down};
 }
 
 static bool create_servers(struct quic_routes *routes, const struct table *table, uint32_t first_backend)
@@ -83,7 +85,7 @@ void quic_routes_free(struct quic_routes *routes)
 enum quic_fate quic_routes_find(
 	const struct quic_routes *routes, const uint8_t *payload, uint32_t size, bool quoted, uint32_t *backend)
 {
-	uint8_t id[QUIC_ROUTES_ID_SIZE] = {0};
+	uint8_t id[16] = {0};
 	const struct quic_routes_config *config;
 	const struct quic_routes_server *server;
 	struct quic_dcid cid;
@@ -99,8 +101,8 @@ enum quic_fate quic_routes_find(
 	if (cid.size < config->cid_size)
 		return QUIC_UNROUTABLE_SHORT;
 	quic_decode(config->codec, cid.bytes, id, NULL);
-	id[QUIC_ROUTES_ID_SIZE - 1] = config->server_id_length;
-	server = quic_routes_server(routes, id);
+	server = quic_routes_server(
+		routes, load_le64(id), load_le64(id + 8) | quic_routes_length(config->server_id_length));
 	if (!server->id[1])
 		return QUIC_UNROUTABLE_SERVER;
 	*backend = server->backend;

@@ -60,18 +60,21 @@ void quic_routes_free(struct quic_routes *routes);
 enum quic_fate quic_routes_find(
 	const struct quic_routes *routes, const uint8_t *payload, uint32_t size, bool quoted, uint32_t *backend);
 
-#define QUIC_ROUTES_ID_SIZE 16 /* of a server ID, padded and with its length as the last byte */
+/* The length of a server ID, at its place in the second half of a padded server ID. */
+static inline uint64_t quic_routes_length(uint8_t length)
+{
+	return (uint64_t)length << 56;
+}
 
 static inline uint32_t quic_routes_slot(const struct quic_routes *routes, uint64_t low, uint64_t high)
 {
 	return (uint32_t)((low * 0x9e3779b97f4a7c15u ^ high * 0xbf58476d1ce4e5b9u) >> routes->shift);
 }
 
-/* Returns the server with this ID, or a free slot if there is none. */
+/* Returns the server with the server ID of these halves, or a free slot if there is none. */
 static inline const struct quic_routes_server *quic_routes_server(
-	const struct quic_routes *routes, const uint8_t id[QUIC_ROUTES_ID_SIZE])
+	const struct quic_routes *routes, uint64_t low, uint64_t high)
 {
-	uint64_t low = load_le64(id), high = load_le64(id + 8);
 	uint32_t at = quic_routes_slot(routes, low, high);
 
 	while (routes->servers[at].id[1] && (routes->servers[at].id[0] != low || routes->servers[at].id[1] != high))

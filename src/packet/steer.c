@@ -8,6 +8,9 @@
 #include "common/netaddr.h"
 #include "common/siphash.h"
 
+/* Some functions are compiled twice, with and without QUIC. */
+#define INLINE static inline __attribute__((always_inline))
+
 const char *const steering_field_names[STEERING_FIELD_COUNT] = {
 #define X(symbol, name) name,
 	STEERING_FIELDS(X)
@@ -65,7 +68,7 @@ int steer_find_packet_bind(const uint8_t *ip, uint32_t readable, uint32_t size, 
 }
 
 /* quic: 1 if the packet matches a bind with QUIC. */
-static enum verdict classify(const struct flow *flow, const struct routes *routes,
+INLINE enum verdict classify(const struct flow *flow, const struct routes *routes,
 	const struct steering_config *steering, uint16_t *table, uint8_t *quic)
 {
 	int found = find_order(flow, routes, steering);
@@ -164,7 +167,7 @@ static inline unsigned server_place(const struct routes *routes, uint32_t first,
 
 /* Inserts the server into the hops of a row. The hops up to the place where the server was move back. Returns their
  * number: that of the row, but at least 2 if there are two addresses. */
-static uint8_t insert_server(uint32_t server, unsigned place, uint32_t *hops, uint8_t count)
+static __attribute__((noinline)) uint8_t insert_server(uint32_t server, unsigned place, uint32_t *hops, uint8_t count)
 {
 	uint32_t hop = server;
 
@@ -193,7 +196,7 @@ static inline uint32_t first_backend(const struct routes *routes, uint16_t table
 
 /* Fills the hops of the row, with the server among them, then those of the row by alt_hash_fields. Returns their
  * number. */
-static inline uint8_t collect_hops(const struct flow *flow, const struct routes *routes,
+INLINE uint8_t collect_hops(const struct flow *flow, const struct routes *routes,
 	const struct steering_config *steering, uint16_t table, uint16_t row, uint32_t server, uint32_t *hops)
 {
 	const struct routes_table *from = &routes->tables[table];
@@ -275,13 +278,14 @@ static void hash_lanes(struct burst *burst, uint64_t lanes, const struct routes 
 	}
 }
 
-static void collect_lanes(
-	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
+/* quic: routes->quic, as a constant. */
+INLINE void collect_lanes(struct burst *burst, uint64_t lanes, const struct routes *routes,
+	const struct steering_config *steering, bool quic)
 {
 	BURST_EACH (lane, lanes)
 		if (burst->verdict[lane] == VERDICT_FORWARDED) {
 			uint32_t first = first_backend(routes, burst->table[lane], burst->row[lane]);
-			uint32_t server = routes->quic ? burst->server[lane] : QUIC_NO_SERVER;
+			uint32_t server = quic ? burst->server[lane] : QUIC_NO_SERVER;
 			bool server_first = server != QUIC_NO_SERVER && !server_place(routes, first, server);
 
 			burst->backend[lane] = server_first ? server : first;
@@ -294,5 +298,8 @@ void steer_find_hops(
 	struct burst *burst, uint64_t lanes, const struct routes *routes, const struct steering_config *steering)
 {
 	hash_lanes(burst, lanes, routes, steering->hash_fields);
-	collect_lanes(burst, lanes, routes, steering);
+	if (routes->quic)
+		collect_lanes(burst, lanes, routes, steering, true);
+	else
+		collect_lanes(burst, lanes, routes, steering, false);
 }

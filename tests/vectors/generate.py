@@ -27,6 +27,7 @@ from cases import (  # noqa: E402
     next_hop_cases,
     parse_packets,
     quic_cases,
+    quic_packets,
     row_cases,
     steer_packets,
     truncated_packets,
@@ -48,6 +49,7 @@ SUBJECTS = (
     steer_packets,
     mtu_packets,
     checksum_packets,
+    quic_packets,
 )
 MOST_ANSWERS = 50  # the burst of the director's rate limit for a source prefix
 
@@ -105,6 +107,7 @@ def packet_vectors():
             "verdict": verdict,
             "out": out.hex() if out is not None else None,
             **{key: explain[key] for key in ("table_index", "row", "hash", "hops", "hint")},
+            **({"quic": explain["quic"]} if explain["quic"] else {}),
         }
     if max(answers.values()) > MOST_ANSWERS:
         raise SystemExit(f"{answers} packets get a too-big reply, but the director sends at most {MOST_ANSWERS} at once to a prefix")

@@ -75,21 +75,37 @@ static __attribute__((noinline)) void decode_mixed(struct cids *cids)
 	}
 }
 
-/* Finds the backends that the decoded connection IDs name. */
-INLINE void find_named(const struct routes *routes, const struct lanes *lanes, struct cids *cids,
+/* Finds the backend that a decoded connection ID names. */
+INLINE void find_named(const struct quic_routes *quic, const struct quic_routes_config *config, const struct lanes *lanes,
+	const struct cids *cids, uint32_t n, struct block blocks[BURST_MAX / BLOCK], struct burst *burst)
+{
+	uint32_t at = cids->at[n];
+	const uint8_t *slot = cids->slots[n];
+	const struct quic_routes_server *server = quic_routes_server(
+		quic, load_le64(slot), load_le64(slot + 8) | quic_routes_length(config->server_id_length));
+	bool found = server->id[1] != 0;
+
+	blocks[at / BLOCK].server[at % BLOCK] = found ? server->backend : QUIC_NO_SERVER;
+	burst->quic[lanes->index[at]] = (uint8_t)(found ? QUIC_ROUTED + server->down : QUIC_UNROUTABLE_SERVER);
+}
+
+/* Decodes the connection IDs and finds their servers. Nearly always they have the same configuration of a table. */
+INLINE void find_all_named(const struct routes *routes, const struct lanes *lanes, struct cids *cids,
 	struct block blocks[BURST_MAX / BLOCK], struct burst *burst)
 {
-	for (uint32_t n = 0; n < cids->count; n++) {
-		uint32_t at = cids->at[n];
-		struct block *block = &blocks[at / BLOCK];
-		const struct quic_routes_server *server;
-		bool found;
+	const struct quic_routes_config *first = cids->config[0];
+	const struct quic_routes *quic = routes->tables[blocks[cids->at[0] / BLOCK].table[cids->at[0] % BLOCK]].quic;
 
-		cids->slots[n][QUIC_ROUTES_ID_SIZE - 1] = cids->config[n]->server_id_length;
-		server = quic_routes_server(routes->tables[block->table[at % BLOCK]].quic, cids->slots[n]);
-		found = server->id[1] != 0;
-		block->server[at % BLOCK] = found ? server->backend : QUIC_NO_SERVER;
-		burst->quic[lanes->index[at]] = (uint8_t)(found ? QUIC_ROUTED + server->down : QUIC_UNROUTABLE_SERVER);
+	if (__builtin_expect(!cids->mixed, 1)) {
+		quic_decode_many(first->codec, cids->slots, cids->count);
+		for (uint32_t n = 0; n < cids->count; n++)
+			find_named(quic, first, lanes, cids, n, blocks, burst);
+		return;
+	}
+	decode_mixed(cids);
+	for (uint32_t n = 0; n < cids->count; n++) {
+		quic = routes->tables[blocks[cids->at[n] / BLOCK].table[cids->at[n] % BLOCK]].quic;
+		find_named(quic, cids->config[n], lanes, cids, n, blocks, burst);
 	}
 }
 
@@ -118,13 +134,8 @@ static __attribute__((noinline)) void find_servers(const struct lanes_job *job, 
 				base + (uint32_t)i);
 		}
 	}
-	if (!cids.count)
-		return;
-	if (__builtin_expect(cids.mixed, 0))
-		decode_mixed(&cids);
-	else
-		quic_decode_many(cids.config[0]->codec, cids.slots, cids.count);
-	find_named(job->routes, lanes, &cids, blocks, burst);
+	if (cids.count)
+		find_all_named(job->routes, lanes, &cids, blocks, burst);
 }
 
 /*
