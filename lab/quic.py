@@ -16,6 +16,7 @@ from lab.topology import CLIENTS4, CLIENTS6, QUIC_PORT, VIPS
 SERVER, CLIENT = (f"{BUILD}/quic/{name}" for name in ("server", "client"))
 # Fixed, as the other keys of the lab. Connection IDs of 12 bytes, as server/main.go wants.
 CONFIG = {"id": 0, "server_id_length": 3, "nonce_length": 8, "key": "8f95f09245765f80256934e50c66207f"}
+NEXT_CONFIG = {**CONFIG, "id": 1, "key": "fdf726a9893ec05c0632d3956680baf0"}
 MOST = 2500  # connections of a process: each has up to four sockets, and a process may have 20 000 files in some containers
 
 
@@ -59,9 +60,9 @@ class QuicServer:
     def wait_ready(self):
         self._expect("ready")
 
-    def configure(self, table, address):
-        """Gives the server its ID in the table. New connection IDs have it; connections keep those that they have."""
-        write(self.conf, cli("quic", "server-config", table, address, "--for", "quic-go"))
+    def configure(self, table, address, number):
+        """Gives the server its ID and the configuration with this number. New connection IDs have them; connections keep those they have."""
+        write(self.conf, cli("quic", "server-config", table, address, "--for", "quic-go", "--id", str(number)))
         self.process.send_signal(signal.SIGHUP)
         self._expect("reloaded")
 

@@ -30,8 +30,10 @@ def table(fleet, routable):
     return made
 
 
-def configure(fleet, proxy):
-    proxy.quic.configure(fleet.running()[0].source, proxy.address)
+def configure(fleet, config):
+    """Servers use a configuration. Directors and proxies must know it before."""
+    for proxy in fleet.proxies.values():
+        proxy.quic.configure(fleet.running()[0].source, proxy.address, config["id"])
 
 
 def add_proxy(fleet, routable):
@@ -41,7 +43,7 @@ def add_proxy(fleet, routable):
         fleet.publish(fleet.table.with_backend(proxy.address))
         return proxy
     fleet.publish(fleet.table.with_backend(proxy.address, server_id=quic.server_id(proxy.name)))
-    configure(fleet, proxy)
+    configure(fleet, quic.CONFIG)
     return proxy
 
 
@@ -75,6 +77,10 @@ def walk(stage, routable):
     fleet.change("proxy-3", healthy=True)
     fleet.change("proxy-1", weight=100)
     stage.settle(stage.seconds)
+    if routable:
+        fleet.publish(fleet.table.with_members(quic=[quic.CONFIG, quic.NEXT_CONFIG]))
+        configure(fleet, quic.NEXT_CONFIG)
+        stage.settle(stage.seconds)
     report = clients.stop()
     broken = report["broken"] + len(report["short_broken"])
     stage.result.connections += report["held"] + report["short"]
@@ -89,7 +95,7 @@ def walk(stage, routable):
 def attacks(fleet, proxy):
     """{name: a function that makes a datagram}"""
     source = fleet.running()[0].source
-    aimed = [bytes.fromhex(cli("quic", "encode", source, proxy.address)) for _ in range(4)]
+    aimed = [bytes.fromhex(cli("quic", "encode", source, proxy.address, "--id", str(quic.CONFIG["id"]))) for _ in range(4)]
     size = 1 + quic.CONFIG["server_id_length"] + quic.CONFIG["nonce_length"]
     # The first octet of a CID with a configuration that the table has, and of one that it has not.
     known, unknown = (bytes([number << 5 | size - 1]) for number in (quic.CONFIG["id"], 5))
@@ -145,8 +151,7 @@ def run(stage):
     stage.expect("without `quic`, most connections break", 2 * without["broken"] > without["held"], without["broken"])
     # Directors first: they must know the configuration when servers begin to use it.
     fleet.publish(table(fleet, routable=True))
-    for proxy in fleet.proxies.values():
-        configure(fleet, proxy)
+    configure(fleet, quic.CONFIG)
     within = walk(stage, routable=True)
     stage.expect("with `quic`, no connection breaks", within["broken"] == 0, within["reasons"])
     stage.expect("with `quic`, no short connection breaks", not within["short_broken"], within["short_broken"][:3])
