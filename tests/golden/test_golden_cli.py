@@ -22,6 +22,11 @@ def folder(tmp_path):
     write_tables(tmp_path / "two.json", table(backends=states[1:], binds=[]))
     write_tables(tmp_path / "three.json", table(backends=[backend("192.168.50.3")]))
     write_tables(tmp_path / "drained.json", table(backends=[*states[1:], backend("192.168.50.9", "draining")], hops=3))
+    servers = [{**each, "server_id": f"{i:06x}"} for i, each in enumerate(states, 1)]
+    quic = {"id": 0, "server_id_length": 3, "nonce_length": 8, "key": "5a1bc3d4e5f60718293a4b5c6d7e8f90"}
+    udp = {"ip": "10.10.10.10", "proto": "udp", "port": 443, "quic": True}
+    write_tables(tmp_path / "quic.json", table(backends=servers, binds=[udp], hops=3, quic=[quic, {"id": 1, "server_id_length": 5, "nonce_length": 11}]))
+    write_tables(tmp_path / "quic-next.json", table(backends=[*servers[1:], {**backend("192.168.50.9"), "server_id": "000009"}], binds=[udp], hops=3, quic=[{**quic, "id": 2}]))
     (tmp_path / "several.json").write_text(json.dumps(traffic.TABLE))
     (tmp_path / "faulty.json").write_text('{"tables": [{"name": 1, "colour": "red"}]}')
     write_conf(tmp_path / "director.conf", alt_hash_fields={"src_port": True})
@@ -42,6 +47,12 @@ show one.bin
 tables several.json
 lookup one.json 198.51.100.7:1 10.10.10.10:80 --config director.conf
 lookup one.json 198.51.100.7:1 10.10.10.10:81 --config director.conf
+show quic.json
+diff quic.json quic-next.json
+plan quic.json quic-next.json
+check quic.json
+edit quic.json remove-quic 1 --dry-run
+edit quic.json set 10.10.10.10:443/quic quic=none --dry-run
 diff one.json two.json
 diff one.json three.json
 diff drained.json three.json
