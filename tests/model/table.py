@@ -161,7 +161,7 @@ def weighted_key(score, weight):
     return exponential // weight
 
 
-@lru_cache(8)  # states share their natural orders
+@lru_cache(16)  # states share their natural orders
 def natural_orders(seed, weights):
     """The addresses of each row in natural order. `weights`: (address, weight) of each backend."""
     addresses = [address for address, _ in weights]
@@ -174,20 +174,21 @@ def natural_orders(seed, weights):
     return [[addresses[i] for i in sorted(range(len(addresses)), key=row_ranks.__getitem__)] for row_ranks in zip(*ranks)]
 
 
-def match_rows(seed, state):
+@lru_cache(16)  # tables that differ in their hops share it
+def match_rows(seed, balance, weights):
     """The address to which each row is matched (docs/reference/table-rows.md#matching): all free rows propose in turns.
 
-    A list of addresses; None: there is no address.
+    `weights`: (address, weight) of each backend. A tuple of addresses; None: there is no address.
     """
-    if not state.weights:
-        return [None] * ROWS
-    orders = natural_orders(seed, tuple(state.weights.items()))
-    if not state.balance:
-        return [order[0] for order in orders]
-    total = sum(state.weights.values())
-    scores = {address: all_scores(seed, address) for address in state.weights}
-    caps = {address: math.ceil(state.balance * ROWS * weight / total) for address, weight in state.weights.items()}
-    held = {address: [] for address in state.weights}
+    if not weights:
+        return (None,) * ROWS
+    orders = natural_orders(seed, weights)
+    if not balance:
+        return tuple(order[0] for order in orders)
+    total = sum(weight for _, weight in weights)
+    scores = {address: all_scores(seed, address) for address, _ in weights}
+    caps = {address: math.ceil(balance * ROWS * weight / total) for address, weight in weights}
+    held = {address: [] for address, _ in weights}
     tried, free = [0] * ROWS, range(ROWS)
     while free:
         for row in free:
@@ -202,13 +203,14 @@ def match_rows(seed, state):
     for address, rows in held.items():
         for row in rows:
             matched[row] = address
-    return matched
+    return tuple(matched)
 
 
 def hold_rows(seed, state):
     """The address that was the first hop of each row in a previous state (docs/reference/table-rows.md#holders); None: none."""
-    orders = natural_orders(seed, tuple(state.weights.items()))
-    held = match_rows(seed, state)
+    weights = tuple(state.weights.items())
+    orders = natural_orders(seed, weights)
+    held = list(match_rows(seed, state.balance, weights))
     for row, address in enumerate(held):
         if address in state.unhealthy:
             held[row] = next((other for other in orders[row] if other not in state.unhealthy), None)
@@ -265,7 +267,7 @@ class Table:
             taking = {backend.address: backend.weight for backend in self.backends if backend.state in ("active", "filling")}
             listed = {backend.address: backend.weight for backend in self.serving}
             mentions = list(dict.fromkeys(pair for weights in (listed, *(state.weights for state in self.previous)) for pair in weights.items()))
-            self._holders.append(match_rows(self.seed, State(self.balance, taking)))
+            self._holders.append(match_rows(self.seed, self.balance, tuple(taking.items())))
             for state in self.previous:  # equal scores keep the order of the first mentions
                 weights = dict(sorted(state.weights.items(), key=mentions.index))
                 self._holders.append(hold_rows(self.seed, replace(state, weights=weights)))
@@ -291,17 +293,20 @@ class Table:
             self._rows[row] = order_hops(self.natural_order(row), self.hops, self.holders(row))
         return self._rows[row]
 
+    def each_row(self):
+        """Yields all rows in order. Hashes many messages per call, so a table takes well under a second."""
+        serving = {backend.address: backend for backend in self.serving}
+        orders = natural_orders(self.seed, tuple((backend.address, backend.weight) for backend in self.serving))
+        made = {}  # rows with the same order and holders have the same hops
+        for case in zip(map(tuple, orders), zip(*self.holder_addresses()) if self.holder_addresses() else repeat(())):
+            if case not in made:
+                order, holders = case
+                made[case] = order_hops([serving[address] for address in order], self.hops, list(map(serving.get, holders)))
+            yield made[case]
+
     def all_rows(self):
-        """All rows in order. Hashes many messages per call, so a table takes well under a second."""
         if len(self._rows) < ROWS:
-            serving = {backend.address: backend for backend in self.serving}
-            orders = natural_orders(self.seed, tuple((backend.address, backend.weight) for backend in self.serving))
-            made = {}  # rows with the same order and holders have the same hops
-            for row, case in enumerate(zip(map(tuple, orders), zip(*self.holder_addresses()) if self.holder_addresses() else repeat(()))):
-                if case not in made:
-                    order, holders = case
-                    made[case] = order_hops([serving[address] for address in order], self.hops, list(map(serving.get, holders)))
-                self._rows[row] = made[case]
+            self._rows.update(enumerate(self.each_row()))
         return [self._rows[row] for row in range(ROWS)]
 
 

@@ -103,7 +103,7 @@ def _previous(day, backend_list, ill=(), **members):
 
 
 def _matched_tables(most):
-    """(name, hops, backends, members): tables with balance and previous states."""
+    """(name, hops, backends, members): tables with balance and previous states. All have one seed."""
     equal, weighted = backends(10), backends(10)
     for each, weight in zip(weighted, itertools.cycle((100, 300, 50))):
         each["weight"] = weight
@@ -177,17 +177,28 @@ def _equal_labels():
         "hops": 4, "backends": [*more, other, one], "previous": [_previous(2, [one, *more]), _previous(1, [other, one], balance=1.1)]}
 
 
+def _first_differences(plain, matched):
+    """The first rows with another first hop, and the first rows that differ at all."""
+    moved, changed = [], []
+    for row, (before, after) in enumerate(zip(plain, matched)):
+        if before[0] != after[0] and len(moved) < 12:
+            moved.append(row)
+        if before != after and len(changed) < 12:
+            changed.append(row)
+        if len(moved) == len(changed) == 12:
+            break
+    return moved, changed
+
+
 def _matched_cases(family):
-    tables = [(name, hops, backend_list, members, None) for name, hops, backend_list, members in _matched_tables(MOST_HOPS[family])]
+    tables = [(name, hops, backend_list, members, "matched") for name, hops, backend_list, members in _matched_tables(MOST_HOPS[family])]
     tables += [(f"{name}, {hops} hops", hops, backend_list, members, "health") for name, hops, backend_list, members in _tables_with_health(MOST_HOPS[family])]
     for name, hops, backend_list, members, seed_name in tables:
         name, document, rows = _case(family, name, hops, backend_list, seed_name)
-        plain = load_tables(document)[0].all_rows()
+        plain = load_tables(document)[0].each_row()
         document["tables"][0].update(family(members))
-        matched = load_tables(document)[0].all_rows()
-        moved = [row for row in range(len(plain)) if plain[row][0] != matched[row][0]]
-        changed = [row for row in range(len(plain)) if plain[row] != matched[row]]
-        yield name, document, sorted({*rows, *moved[:12], *changed[:12]})
+        moved, changed = _first_differences(plain, load_tables(document)[0].each_row())
+        yield name, document, sorted({*rows, *moved, *changed})
 
 
 def collect():
