@@ -18,10 +18,7 @@
 #include "tests/unit/table_helpers.h"
 #include "tests/unit/twins.h"
 
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#ifdef SLOW_CODE
 #define INPUTS 200000u
 #else
 #define INPUTS 10000000u
