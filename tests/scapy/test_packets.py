@@ -4,6 +4,7 @@
 This needs no privileges: the port is a pair of files (net_pcap), and the memory is not hugepages.
 """
 
+import functools
 import os
 
 import pytest
@@ -43,15 +44,22 @@ def isa(request):
     return request.param
 
 
+@pytest.fixture(scope="module")
+def golden_table(tmp_path_factory):
+    """Returns a function that builds a table of the vectors once, and returns its path."""
+    folder = tmp_path_factory.mktemp("tables")
+    return functools.cache(lambda name: write_table(folder / name, PACKETS["tables"][name]))
+
+
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: f"{group[0]}-{group[1]}")
-def test_golden_packets_are_forwarded_as_in_the_vectors(group, isa, tmp_path):
+def test_golden_packets_are_forwarded_as_in_the_vectors(group, isa, golden_table, tmp_path):
     packets = GROUPS[group]
     config = PACKETS["configs"][group[0]]
     expected_verdicts = []
     for packet in packets:
         config, verdict = without_exception_path(config, packet["verdict"])
         expected_verdicts.append(verdict)
-    table = write_table(tmp_path / "table", PACKETS["tables"][group[1]])
+    table = golden_table(group[1])
     frames = [to_port(bytes.fromhex(packet["frame"])) for packet in packets]
 
     sent, counters, mac = run_capture(tmp_path, frames, config, table, isa=isa)
