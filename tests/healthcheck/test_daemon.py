@@ -344,7 +344,7 @@ def test_unusable_state_file_is_named(daemon):
 
 
 def test_kill_during_a_write_leaves_a_whole_table(daemon):
-    """1000 kills at different moments after the start: dst is always a whole table, from one src or the other."""
+    """300 kills at different moments after the start: dst is always a whole table, from one src or the other."""
     tables = [table(*(backend(f"10.78.{i}.{j}") for i in range(4) for j in range(1, 250)), name=name)
               for name in ("odd", "even")]
     made = daemon(tables[0], listen='"none"', watch=False)
@@ -370,7 +370,7 @@ def test_kill_during_a_write_leaves_a_whole_table(daemon):
     took = max(seconds_to_write(source) for source in sources)
     changed = left = 0
     last = made.dst.stat().st_ino
-    for i in range(1000):
+    for i in range(300):
         process = start(sources[i % 2])
         time.sleep((i * 7 % 100) / 100 * 1.3 * took)
         process.kill()
@@ -384,7 +384,7 @@ def test_kill_during_a_write_leaves_a_whole_table(daemon):
         left += bool(leftovers())
         assert len(leftovers()) <= 1  # the next write removes them
     # The test is only good if some were killed before the write, some during it, and some after it.
-    assert 50 < changed < 1000 and left, (changed, left)
+    assert 15 < changed < 300 and left, (changed, left)
     made.src.write_text(json.dumps({"tables": [table(backend("10.79.0.9"))]}))  # an address that dst does not have yet
     made.start()
     wait_until(lambda: "10.79.0.9" in made.dst.read_text(), "last write")
