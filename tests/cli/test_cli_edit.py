@@ -187,7 +187,7 @@ def test_wrong_edits_change_nothing(file, words, says):
     (["add", "10.0.0.1", "--table", "a", "--all-tables"], "exclude each other"),
     (["set", "10.0.0.1"], "KEY=VALUE is missing"),
     (["set", "http=1", "10.0.0.1"], "'10.0.0.1' is not KEY=VALUE"),
-    (["set", "10.0.0.1", "hops=2"], "the keys of a backend are state, healthy, weight, http, http_uri, "),
+    (["set", "10.0.0.1", "hops=2"], "the keys of a backend are state, healthy, weight, server_id, http, http_uri, "),
     (["set", "hash_key=00"], "the keys of a table are name, hops, interval_ms"),
     (["add-bind", "203.0.113.10:443"], "is not a bind: ADDRESS:PORT/tcp"),
     (["add-bind", "203.0.113.10/24:443/tcp"], "is not a bind"),
