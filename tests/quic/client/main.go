@@ -162,7 +162,8 @@ func (c *connection) dial(ctx context.Context) error {
 	c.socket = &socket{current: bound}
 	transport := c.transport()
 	tlsConf := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{http3.NextProtoH3}, ServerName: "web.example"}
-	c.quic, err = transport.Dial(ctx, c.vip, tlsConf, &quic.Config{MaxIdleTimeout: 10 * time.Minute})
+	c.quic, err = transport.Dial(ctx, c.vip, tlsConf, &quic.Config{
+		MaxIdleTimeout: 10 * time.Minute, HandshakeIdleTimeout: time.Duration(conf.Timeout) * time.Millisecond})
 	if err != nil {
 		return err
 	}

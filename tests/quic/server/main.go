@@ -29,6 +29,7 @@ import (
 	"os/signal"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
@@ -38,6 +39,9 @@ import (
 
 // Length of all connection IDs. A listener of quic-go cannot change it.
 const length = 12
+
+// The machine of the lab may be so busy that a client says nothing for a while.
+const patience = time.Minute
 
 // generator is what a configuration makes, and can be replaced while connections are open.
 type generator struct{ atomic.Pointer[cid.Generator] }
@@ -116,7 +120,8 @@ func run(name, listen, path string) error {
 	}
 	transport := &quic.Transport{Conn: socket, ConnectionIDGenerator: connectionIDs}
 	listener, err := transport.ListenEarly(
-		http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{own}}), &quic.Config{Allow0RTT: true})
+		http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{own}}), &quic.Config{
+			Allow0RTT: true, MaxIdleTimeout: patience, HandshakeIdleTimeout: patience})
 	if err != nil {
 		return err
 	}
