@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+from scapy.all import IP, UDP, Ether
 
 from support import pcap
 from support.cli import (
@@ -56,14 +57,20 @@ def outputs(tmp_path):
     capture = pcap.write(tmp_path / "in.pcap", [tcp_frame(), tcp_frame(dport=1)])
     replayed = run_json("replay", one, capture, tmp_path / "out.pcap", "--config", conf, "--list")
     flow = ["198.51.100.7:1", "10.10.10.10"]
+    quic = write_tables(tmp_path / "quic.json", table(
+        backends=[{**each, "server_id": f"{i:02x}"} for i, each in enumerate(states)], binds=[{"ip": "10.10.10.10", "proto": "udp", "port": 443, "quic": True}],
+        quic=[{"id": 0, "server_id_length": 1, "nonce_length": 4, "key": "5a1bc3d4e5f60718293a4b5c6d7e8f90"}]))
+    frame = bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / IP(src="198.51.100.7", dst="10.10.10.10") / UDP(sport=1, dport=443) / bytes(20))
+    of_quic = run_json("replay", quic, pcap.write(tmp_path / "quic.pcap", [frame]), tmp_path / "quic-out.pcap", "--config", conf, "--list")
     return {
         "check": [run_json("check", one, bad, code=CHECK_ERRORS)],
         "show": [run_json("show", one)],
-        "lookup": [run_json("lookup", one, flow[0], f"{flow[1]}:{port}", "--config", conf) for port in (80, 81)],
+        "lookup": [run_json("lookup", one, flow[0], f"{flow[1]}:{port}", "--config", conf) for port in (80, 81)] + [
+            run_json("lookup", quic, flow[0], f"{flow[1]}:443", "--proto", "udp", "--config", conf, "--quic-dcid", "0011223344556677")],
         "diff": [run_json("diff", one, two, code=BROKEN)],
         "plan": [run_json("plan", one, three), run_json("plan", drained, three),
                  run_json("plan", one, two, code=BROKEN)],
-        "replay": [replayed],
+        "replay": [replayed, of_quic],
         "decode": [run_json("decode", tmp_path / "out.pcap")],
     }
 
