@@ -69,6 +69,7 @@ class Quic:
 
     configs: dict = dataclasses.field(default_factory=dict)  # id: QuicConfig
     servers: dict = dataclasses.field(default_factory=dict)  # (id of the configuration, server ID): address; None: this host
+    ports: tuple = None  # of services with QUIC; None: all
 
     def decide(self, cid, destination, later_hops):
         """The counter of a packet whose connection ID names this host or one of the later hops; None: it names none of them."""
@@ -209,6 +210,9 @@ def _by_cid(family, inner, gue, quic):
     if header.protocol == {4: ICMP, 6: ICMPV6}[family] and header.payload[:1] and header.payload[0] in ICMP_ERRORS[family]:
         header, find = PARSE_IP[family](header.payload[8:]), find_quoted_scid
     if header.protocol != UDP or header.fragment or len(header.payload) < 8:
+        return None
+    service = be16(header.payload, 2 if find is find_dcid else 0)
+    if quic.ports is not None and service not in quic.ports:
         return None
     cid = find(header.payload[8:])
     if find is find_dcid and cid:

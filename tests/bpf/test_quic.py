@@ -238,7 +238,7 @@ TWO = [QuicConfig(0, 3, 4, KEY), QuicConfig(4, 9, 5, KEY)]
 
 def of_table(outer, configs, servers=ADDRESS):
     names = {(config.id, server_id(config, server)): outside(outer, place) for config in configs for server, place in servers.items()}
-    return Quic({config.id: config for config in configs}, names)
+    return Quic({config.id: config for config in configs}, names, (443,))
 
 
 @pytest.fixture
@@ -323,6 +323,15 @@ def test_two_tables_of_one_file(run, write):
     one, other = QuicConfig(0, 3, 4, KEY), QuicConfig(1, 3, 4, KEY)
     exchanged = {**ADDRESS, MINE: OTHER_HOP, NEXT: SELF}
     second = {**table(4, [other], exchanged), "name": "api", "binds": [{"ip": "10.10.10.11/32", "proto": "udp", "port": 443, "quic": True}]}
-    quic = Quic({0: one, 1: other}, {**of_table(4, [one]).servers, **of_table(4, [other], exchanged).servers})
+    quic = Quic({0: one, 1: other}, {**of_table(4, [one]).servers, **of_table(4, [other], exchanged).servers}, (443,))
     frames = [to_lo(datagram(4, short(cid(config, server)))) for config in (one, other) for server in (MINE, NEXT)]
     assert run(write(table(4, [one]), second), quic, frames) == ["quic_kept", "quic_passed_on", "quic_passed_on", "quic_kept"]
+
+
+def test_only_ports_of_binds_with_quic(run, write):
+    """The bytes of another service that look like a connection ID do not move its packets to another host."""
+    other = {"ip": f"{VIP[4]}/32", "proto": "udp", "port_start": 50, "port_end": 60}
+    conf = write({**(web := table(4, TWO)), "binds": [*web["binds"], other]})
+    name, hops = cid(TWO[0], NEXT), (OTHER_HOP, THIRD_HOP)
+    frames = [to_lo(datagram(4, short(name), to=port), hops=hops) for port in (443, 442, 444, 55, 0, 65535)]
+    assert [counter == "quic_passed_on" for counter in run(conf, of_table(4, TWO), frames)] == [True] + [False] * 5

@@ -147,7 +147,7 @@ static __always_inline int decide_udp(
 
 	if (!udp)
 		return REDIRECT_DROP_INNER_TRUNCATED;
-	if (quic.is_used && by_cid && !inner->is_fragment && quic_ask(cursor->at, cursor->end, false))
+	if (quic.is_used && by_cid && !inner->is_fragment && quic_ask(cursor->at, cursor->end, udp->dest, false))
 		return DECIDE_BY_CID;
 	if (settings.udp == REDIRECT_UDP_FIRST_HOP)
 		return REDIRECT_ACCEPTED_OTHER;
@@ -183,7 +183,7 @@ static __always_inline int decide_quote(struct xdp_md *context, struct cursor *c
 	if (quoted.protocol == IPPROTO_TCP)
 		return decide_tcp_socket(context, &quoted, ipv6, NULL);
 	if (quic.is_used && by_cid && !quoted.is_fragment &&
-		quic_ask(cursor->at + sizeof(struct udphdr), cursor->end, true))
+		quic_ask(cursor->at + sizeof(struct udphdr), cursor->end, ports[0], true))
 		return DECIDE_BY_CID;
 	if (settings.udp == REDIRECT_UDP_FIRST_HOP)
 		return REDIRECT_ACCEPTED_OTHER;

@@ -10,6 +10,7 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>
+#include <bpf/bpf_endian.h>
 
 #include "bpf/cursor.bpf.h"
 #include "bpf/ethernet.bpf.h"
@@ -61,11 +62,15 @@ static __always_inline struct quic_scratch *quic_scratch_find(void)
 	return bpf_map_lookup_elem(&quic_scratch, &zero);
 }
 
-/* Keeps what quic_decide() needs. False is impossible. */
-static __always_inline bool quic_ask(__u32 at, __u32 end, bool is_quoted)
+/* Keeps what quic_decide() needs. Returns false if no service with QUIC has the port. */
+static __always_inline bool quic_ask(__u32 at, __u32 end, __be16 service, bool is_quoted)
 {
-	struct quic_scratch *scratch = quic_scratch_find();
+	struct quic_scratch *scratch;
+	__u32 port = bpf_ntohs(service);
 
+	if (!(quic.ports[port / 8] >> port % 8 & 1))
+		return false;
+	scratch = quic_scratch_find();
 	if (!scratch)
 		return false;
 	scratch->at = at;

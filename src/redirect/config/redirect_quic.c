@@ -92,6 +92,7 @@ void redirect_quic_read_list(
 	struct redirect_quic_conf *conf = field;
 	unsigned count = conf_list_length(reader, at, key);
 
+	memset(conf->ports, 0xff, sizeof(conf->ports));
 	conf->servers = conf_allocate(reader, at, count, sizeof(*conf->servers));
 	for (unsigned i = 0; conf->servers && i < count; i++) {
 		const config_setting_t *element = config_setting_get_elem(at, i);
@@ -171,6 +172,14 @@ static void learn_configs(struct learned *learned, uint32_t index)
 	}
 }
 
+static void learn_ports(struct redirect_quic_conf *conf, const struct table *table)
+{
+	for (uint32_t i = 0; i < table->bind_count; i++)
+		for (unsigned port = table->binds[i].port_start;
+			table->binds[i].quic && port <= table->binds[i].port_end; port++)
+			conf->ports[port / 8] |= (uint8_t)(1 << port % 8);
+}
+
 /* Orders by configuration and server ID. Those of previous states come last. */
 static int compare_names(const void *one, const void *other)
 {
@@ -217,6 +226,7 @@ static void learn(struct learned *learned)
 
 	for (uint32_t i = 0; i < learned->set->count && done; i++) {
 		learn_configs(learned, i);
+		learn_ports(learned->conf, &learned->set->tables[i]);
 		done = learn_backends(learned, &learned->set->tables[i]);
 	}
 	if (!done)
@@ -264,6 +274,7 @@ uint32_t redirect_quic_digest(const struct redirect_quic_conf *conf)
 		siphash_update(&state, facts, sizeof(facts));
 		siphash_update(&state, config->key, sizeof(config->key));
 	}
+	siphash_update(&state, conf->ports, sizeof(conf->ports));
 	for (size_t i = 0; i < conf->server_count; i++) {
 		const struct redirect_quic_name *name = &conf->servers[i];
 

@@ -24,6 +24,7 @@ struct redirect_quic_conf {
 	char *table; /* path of the forwarding table with all of this; NULL: there is none */
 	uint8_t count;
 	struct quic_config configs[QUIC_MAX_CONFIGS];
+	uint8_t ports[65536 / 8]; /* a bit for each UDP port of a bind with QUIC; `quic` has all */
 	size_t server_count;
 	struct redirect_quic_name *servers; /* each server ID of a configuration once */
 };

@@ -138,6 +138,7 @@ void cids_fill(const struct redirect_quic_conf *conf, struct redirect_quic *data
 	static const uint8_t mix[4] = {2, 1, 1, 3}, unmix[4] = {14, 9, 13, 11};
 
 	*data = (struct redirect_quic){.is_used = conf->count != 0};
+	memcpy(data->ports, conf->ports, sizeof(data->ports));
 	fill_box(data->encrypt.box);
 	for (unsigned value = 0; value < 256; value++)
 		data->decrypt.box[data->encrypt.box[value]] = (uint8_t)value;

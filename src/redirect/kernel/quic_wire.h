@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 #define REDIRECT_QUIC_CONFIGS    8 /* the last one always names no server */
+#define REDIRECT_QUIC_PORTS      (65536 / 8)
 #define REDIRECT_QUIC_ROUND_KEYS 44 /* words of AES-128 */
 
 /* A configuration. `size` 0: there is none with this ID. */
@@ -31,6 +32,7 @@ struct redirect_quic_aes {
 /* Read-only data of the program. Without a configuration the verifier removes all code that reads QUIC. */
 struct redirect_quic {
 	__u32 is_used;
+	__u8 ports[REDIRECT_QUIC_PORTS]; /* a bit for each UDP port of services with QUIC */
 	struct redirect_quic_aes encrypt, decrypt;
 	struct redirect_quic_config configs[REDIRECT_QUIC_CONFIGS];
 };
