@@ -304,8 +304,9 @@ def test_a_kept_packet_needs_an_allowed_destination(run, write):
 
 
 def test_an_address_of_the_other_family_is_no_hop(run, write):
-    """An IPv4 address may have the bytes of the start of an IPv6 address."""
-    frames = [to_lo(datagram(4, short(cid(TWO[0], server))), 6, hops=(OTHER_HOP, THIRD_HOP)) for server in ADDRESS]
+    """The bytes of an IPv4 address can stand in an IPv6 header where that of an IPv4 packet is."""
+    frames = [to_lo(datagram(4, short(cid(TWO[0], server))), 6, hops=(OTHER_HOP, THIRD_HOP), src=src)
+              for server in ADDRESS for src in ("2001:db8::1", "2001:db8::c0a8:320a:0:1")]
     assert set(run(write(table(4, TWO)), of_table(4, TWO), frames, 6)) == {"forwarded_to_alternate"}
 
 
@@ -335,3 +336,9 @@ def test_only_ports_of_binds_with_quic(run, write):
     name, hops = cid(TWO[0], NEXT), (OTHER_HOP, THIRD_HOP)
     frames = [to_lo(datagram(4, short(name), to=port), hops=hops) for port in (443, 442, 444, 55, 0, 65535)]
     assert [counter == "quic_passed_on" for counter in run(conf, of_table(4, TWO), frames)] == [True] + [False] * 5
+
+
+def test_bytes_behind_the_hops_are_no_hop(run, write):
+    """The inner packet has the address of the named server, at the place of a further hop."""
+    inner = datagram(4, short(cid(TWO[0], LAST)), src=THIRD_HOP)
+    assert run(write(table(4, TWO)), of_table(4, TWO), [to_lo(inner)]) == ["forwarded_to_alternate"]

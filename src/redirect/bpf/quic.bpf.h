@@ -275,8 +275,6 @@ static __always_inline struct redirect_quic_address *quic_server(struct cursor *
 	config = &quic_data()->configs[id & (REDIRECT_QUIC_CONFIGS - 1)];
 	if (!config->size)
 		return NULL;
-	if (cursor->at + 1 + config->size > cursor->end)
-		return NULL;
 	if (!quic_copy(cursor, 1 + config->size, scratch))
 		return NULL;
 	if (config->passes > 1) {
