@@ -111,6 +111,7 @@ IPV6_HOPS = [
     ("IPv6 clients", dict(family="v6")),
     ("rows of 8 hops", dict(what="8 hops", hops=8)),
 ]
+QUIC = [("key, several passes", "QUIC, several passes"), ("key, one pass", "QUIC, one pass"), ("no key", "QUIC without key")]
 WATCHED_BURSTS = (64, 32, 16)
 FLOODS = [
     ("frames for another host's MAC", dict(what="frames for other hosts")),
@@ -314,7 +315,22 @@ def ipv6_hops(figures):
             for name, different in IPV6_HOPS:
                 pairs = [(run.cycles(path, **different), run.cycles(path, **{**different, "what": "IPv6 hops"})) for path in SIMPLE_FIRST]
                 rows.append([f"{run.vendor()}, {name}", *(f"{brief(v4)}, {brief(v6)} ({ratio(v6, v4)})" for v4, v6 in pairs)])
-    return table(["IPv4 hops, IPv6 hops (ratio)", *(PATH_NAMES[path] for path in SIMPLE_FIRST)], rows) if rows else "Not measured in this run."
+    return of_runs(["IPv4 hops, IPv6 hops (ratio)", *(PATH_NAMES[path] for path in SIMPLE_FIRST)], rows)
+
+
+def of_runs(head, rows):
+    return table(head, rows) if rows else "Not measured in this run."
+
+
+def quic(figures):
+    """Cycles more than UDP, of each run that measured them."""
+    rows = []
+    for run in figures.runs:
+        with contextlib.suppress(Missing):
+            for name, what in QUIC:
+                more = [run.cycles(path, what=what) - run.cycles(path, what="UDP") for path in SIMPLE_FIRST]
+                rows.append([f"{run.vendor()}, {name}", *(f"{each:+.1f}" for each in more)])
+    return of_runs(["connection IDs with", *(PATH_NAMES[path] for path in SIMPLE_FIRST)], rows)
 
 
 def watching(figures):
@@ -429,7 +445,7 @@ def links(figures):
 
 BLOCKS = {
     "targets": targets, "scenarios": scenarios, "features": features, "general-path": general_path, "lcores": lcores, "builds": builds,
-    "profile": profile, "one-lcore": one_lcore, "links": links, "table-costs": table_costs, "next-hops": next_hops, "ipv6-hops": ipv6_hops,
+    "profile": profile, "one-lcore": one_lcore, "links": links, "table-costs": table_costs, "next-hops": next_hops, "ipv6-hops": ipv6_hops, "quic": quic,
     "watching": watching, "floods": floods,
     "exceptions": exceptions, "few": few, "cpus": cpus, "machines": machines,
 }
