@@ -18,11 +18,15 @@ static inline void random_past(struct table_past *past, const struct table *tabl
 		.backends = calloc(table->backend_count + 3, sizeof(*past->backends))};
 	for (uint32_t i = 0; i < table->backend_count; i++)
 		if (random_below(8))
-			past->backends[past->backend_count++] = (struct table_past_backend){table->backends[i].addr,
-				random_below(8) ? table->backends[i].weight : random_weight(), random_below(6)};
+			past->backends[past->backend_count++] =
+				(struct table_past_backend){.addr = table->backends[i].addr,
+					.weight = random_below(8) ? table->backends[i].weight : random_weight(),
+					.healthy = random_below(6)};
 	for (uint32_t i = 0; i < 3 && random_below(2); i++)
-		past->backends[past->backend_count++] = (struct table_past_backend){
-			random_addr(backend_family, 0xfff000 + i), random_weight(), random_below(4)};
+		past->backends[past->backend_count++] =
+			(struct table_past_backend){.addr = random_addr(backend_family, 0xfff000 + i),
+				.weight = random_weight(),
+				.healthy = random_below(4)};
 }
 
 static inline void random_matched_table(

@@ -133,7 +133,8 @@ static void twin_state(struct twin *twin, const struct table *table, unsigned st
 		if (past)
 			twin->backends[twin->count++] = past->backends[i];
 		else if (backend->state == TABLE_ACTIVE || backend->state == TABLE_FILLING)
-			twin->backends[twin->count++] = (struct table_past_backend){backend->addr, backend->weight, true};
+			twin->backends[twin->count++] = (struct table_past_backend){
+				.addr = backend->addr, .weight = backend->weight, .healthy = true};
 	}
 	memset(matched, 0xff, ROW_BYTES);
 	if (!twin->count)
@@ -228,8 +229,9 @@ static void test_rows_equal_the_plain_twin(void **state)
 		twin.count = 0;
 		for (uint32_t i = 0; i < table->backend_count; i++)
 			if (table->backends[i].state != TABLE_INACTIVE)
-				twin.backends[twin.count++] = (struct table_past_backend){
-					table->backends[i].addr, table->backends[i].weight, true};
+				twin.backends[twin.count++] = (struct table_past_backend){.addr = table->backends[i].addr,
+					.weight = table->backends[i].weight,
+					.healthy = true};
 		twin_order(&twin, table->seed);
 		for (uint32_t row = 0; row < TABLE_ROWS; row++)
 			assert_row(table, &set.tables[1], &twin, matched, row);
@@ -309,8 +311,8 @@ static void test_a_previous_state_like_the_present_changes_nothing(void **state)
 		free(table->past[0].backends);
 		table->past[0].backends = calloc(20, sizeof(struct table_past_backend));
 		for (uint32_t i = 0; i < 20; i++)
-			table->past[0].backends[19 - i] =
-				(struct table_past_backend){table->backends[i].addr, table->backends[i].weight, true};
+			table->past[0].backends[19 - i] = (struct table_past_backend){
+				.addr = table->backends[i].addr, .weight = table->backends[i].weight, .healthy = true};
 		if (round % 2)
 			plain->past_count = 0;
 		assert_int_equal(table_build(&set, 1), 0);
@@ -444,8 +446,8 @@ static void test_rows_list_the_first_hops_of_previous_states(void **state)
 		table->past[p].balance = old->balance;
 		table->past[p].backends = calloc(SIZE, sizeof(*table->past->backends));
 		for (uint32_t i = 2 * p; i < SIZE; i++)
-			table->past[p].backends[table->past[p].backend_count++] =
-				(struct table_past_backend){old->backends[i].addr, old->backends[i].weight, true};
+			table->past[p].backends[table->past[p].backend_count++] = (struct table_past_backend){
+				.addr = old->backends[i].addr, .weight = old->backends[i].weight, .healthy = true};
 		for (uint32_t i = 0; i < 2 * p; i++)
 			old->backends[i].state = TABLE_DRAINING;
 	}

@@ -135,7 +135,7 @@ static void change(struct table *table, unsigned what)
 
 static void test_whatever_decides_about_rows_is_compared(void **state)
 {
-	struct table_past_backend backend = {{0}, 100, true};
+	struct table_past_backend backend = {.weight = 100, .healthy = true};
 	struct table_past past[2] = {{.time = 1, .backend_count = 1, .backends = &backend},
 		{.time = 2, .backend_count = 1, .backends = &backend}};
 	struct table_set set = twins(2);
