@@ -61,14 +61,6 @@ static int find_table(struct subject *subject, const char *wanted)
 	return COMMAND_OK;
 }
 
-static const struct quic_config *config_with_id(const struct table *table, uint32_t id)
-{
-	for (uint8_t i = 0; i < table->quic_count; i++)
-		if (table->quic[i].id == id)
-			return &table->quic[i];
-	return NULL;
-}
-
 static const struct table_backend *backend_with_id(const struct table *table, const uint8_t *id, uint8_t length)
 {
 	for (uint32_t i = 0; i < table->backend_count; i++) {
@@ -85,7 +77,7 @@ static int decode(struct subject *subject)
 {
 	struct quic_codec *codec;
 
-	subject->config = config_with_id(subject->table, quic_config_id(subject->cid[0]));
+	subject->config = table_quic(subject->table, quic_config_id(subject->cid[0]));
 	if (!subject->config || subject->cid_size < quic_cid_size(subject->config)) {
 		subject->unroutable = subject->config ? "short" : "config";
 		return COMMAND_OK;

@@ -29,7 +29,7 @@ from support.underlay import FAMILIES, Underlay
 CLIENT, VIP, OTHER = "198.51.100.7", "10.10.10.10", "203.0.113.9"
 VDEV = "net_af_packet0,iface=director"
 CONF = {**CONFIG, **OPEN, "idle": "sleep", "send_icmp_too_big": True}
-PROTOCOL = 3 << 16 | 18  # as in src/packet/capture_messages.h
+PROTOCOL = 4 << 16 | 18  # as in src/packet/capture_messages.h
 DISSECTOR = TREE / "packaging/wireshark/glb_gue.lua"
 
 
