@@ -82,7 +82,7 @@ def test_nothing_is_overwritten(tmp_path, name, content):
     ("vip", None, USAGE, "--vip is missing, and standard input is not a terminal"),
     ("backend", None, USAGE, "--backend is missing"),
     ("source", None, USAGE, "--source is missing"),
-    ("vip", "", USAGE, "--vip: '' is not a bind: ADDRESS:PORT/tcp or /udp"),
+    ("vip", "", USAGE, "--vip: '' is not a bind: ADDRESS:PORT/tcp, /udp or /quic"),
     ("vip", "203.0.113.10:443/tcp,", USAGE, "--vip: '' is not a bind"),
     ("vip", "203.0.113.10:443", USAGE, "--vip: '203.0.113.10:443' is not a bind"),
     ("backend", "10.0.0.1 10.0.0.2", USAGE, "--backend: '10.0.0.1 10.0.0.2' is not an address of a proxy"),

@@ -202,9 +202,10 @@ static bool parse_config(struct binary_reader *reader, const struct v3_quic *wir
 		.keyed = wire->keyed};
 	memcpy(config->key, wire->key, sizeof(config->key));
 	/* table_lint_quic() reports the other faults. It takes these values for those of a JSON file with errors. */
-	return ok & BINARY_CHECK(reader, wire, id, wire->id < QUIC_MAX_CONFIGS, "0 to 6") &
-	       BINARY_CHECK(reader, wire, server_id_length, wire->server_id_length, "1 to 15") &
-	       BINARY_CHECK(reader, wire, nonce_length, wire->nonce_length, "4 to 18");
+	ok &= BINARY_CHECK(reader, wire, id, wire->id < QUIC_MAX_CONFIGS, "0 to 6");
+	ok &= BINARY_CHECK(reader, wire, server_id_length, wire->server_id_length, "1 to 15");
+	ok &= BINARY_CHECK(reader, wire, nonce_length, wire->nonce_length, "4 to 18");
+	return ok;
 }
 
 /* Reads the configurations, and the server IDs of all backends. */
