@@ -15,7 +15,7 @@ static struct table_bind parse_bind(const char *text)
 {
 	char protocol[4], prefix[NETPREFIX_TEXT_MAX];
 	unsigned first, last;
-	struct table_bind bind;
+	struct table_bind bind = {0};
 	int count = sscanf(text, "%3s %49s %u-%u", protocol, prefix, &first, &last);
 
 	assert_true(count >= 3);
