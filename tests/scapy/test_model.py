@@ -408,6 +408,7 @@ def test_forwarded_frame_equals_bytes_written_by_hand(ethertype, inner, outer, h
         "hash": hash_,
         "hint": hint,
         "hops": ["192.168.50.10", "192.168.50.11"],
+        "quic": None,
     }
 
 
