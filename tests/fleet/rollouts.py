@@ -62,12 +62,13 @@ class Fleet:
 
     def call(self, path, request):
         last = None
-        for member in self.etcd.members:
-            try:
-                with urllib.request.urlopen(f"{member.client}{path}", json.dumps(request).encode(), timeout=2) as reply:
-                    return json.load(reply)
-            except OSError as error:
-                last = error
+        for patience in (2, 60):  # a member may be stopped, and all of them slow on a busy machine
+            for member in self.etcd.members:
+                try:
+                    with urllib.request.urlopen(f"{member.client}{path}", json.dumps(request).encode(), timeout=patience) as reply:
+                        return json.load(reply)
+                except OSError as error:
+                    last = error
         raise last
 
     def kv(self, key):
