@@ -47,6 +47,14 @@ def flows():
                 yield packet, frame
 
 
+def quic_dcid(packet, payload):
+    """The option for the connection ID in a UDP payload, if it is QUIC."""
+    if not packet.get("quic"):
+        return []
+    cid = payload[6 : 6 + payload[5]] if payload[0] & 0x80 else payload[1:]
+    return ["--quic-dcid", cid.hex()]
+
+
 def test_lookup_agrees_with_the_vectors(tmp_path):
     sample = list(flows())[::7]
     assert len(sample) > 40
@@ -57,7 +65,7 @@ def test_lookup_agrees_with_the_vectors(tmp_path):
         client, vip = (".".join(map(str, frame[at : at + 4])) for at in (26, 30))
         sport, dport = (int.from_bytes(frame[at : at + 2], "big") for at in (34, 36))
         found = run_json("lookup", source, f"{client}:{sport}", f"{vip}:{dport}", "--config", conf,
-                         "--proto", "tcp" if frame[23] == 6 else "udp")
+                         "--proto", "tcp" if frame[23] == 6 else "udp", *quic_dcid(packet, frame[42:]))
         out = bytes.fromhex(packet["out"])
         assert found["verdict"] == "forwarded", packet["name"]
         assert found["table_index"] == packet["table_index"], packet["name"]
