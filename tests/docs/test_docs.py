@@ -308,12 +308,16 @@ def module_publish(monkeypatch):
 
 @pytest.fixture(name="copies")
 def copied_pages(publish, monkeypatch, tmp_path):
-    """Copies of the measured pages and of the published files, which publish.py takes for the real ones."""
+    """Copies of the measured pages and of the file that they name, without others. publish.py takes them for the real ones."""
     pages = [tmp_path / page.name for page in publish.PAGES]
-    for page in (*publish.PAGES, *publish.PAGE.parent.glob("performance-*.json")):
+    named = publish.PAGE.with_name(publish.published().file())
+    for page in (*publish.PAGES, named):
         (tmp_path / page.name).write_bytes(page.read_bytes())
     monkeypatch.setattr(publish, "PAGES", pages)
     monkeypatch.setattr(publish, "PAGE", pages[0])
+    figures = publish.published()
+    for page in pages:
+        page.write_text(publish.render(figures, page.read_text()))
     return tmp_path
 
 
