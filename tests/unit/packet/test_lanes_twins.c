@@ -19,7 +19,7 @@
 #include "tests/unit/twins.h"
 
 #ifdef SLOW_CODE
-#define INPUTS 200000u
+#define INPUTS 2000000u
 #else
 #define INPUTS 10000000u
 #endif
