@@ -30,11 +30,12 @@ static const struct command_option options[] = {
 	{0},
 };
 
+/* A new table has no QUIC configuration, so its binds cannot have QUIC. */
 static bool is_bind(const char *text)
 {
 	struct table_bind bind;
 
-	return bind_operand_parse(text, &bind);
+	return bind_operand_parse(text, &bind) && !bind.quic;
 }
 
 static bool is_host(const char *text)
@@ -67,7 +68,7 @@ static const struct question {
 	bool is_list; /* elements are separated by commas */
 	const char *expected, *prompt;
 } questions[DIR] = {
-	[VIP] = {is_bind, true, "a bind: " BIND_OPERAND_FORM,
+	[VIP] = {is_bind, true, "a bind: ADDRESS:PORT/tcp or /udp" BIND_OPERAND_EXAMPLES,
 		"VIPs, such as 203.0.113.10:443/tcp, with commas between them"},
 	[BACKEND] = {is_host, true, "an address of a proxy", "Addresses of the proxies, with commas between them"},
 	[SOURCE] = {is_host, false, "an address of a host", "Address of this director, IPv6 if those of the proxies are"},
