@@ -76,7 +76,7 @@ static void fill_further(const struct world *world, struct table_bind *bind)
 	}
 }
 
-/* Of a table of QUIC packets, by enum world_data. */
+/* The configuration of a table for QUIC packets, by enum world_data. */
 static const struct quic_config quic_configs[] = {
 	[WORLD_QUIC_PASSES] = {0, 3, 8, true, {1, 2, 3}},
 	[WORLD_QUIC_ONE_PASS] = {0, 3, 13, true, {4, 5, 6}},

@@ -32,7 +32,7 @@ enum world_kind {
 	WORLD_UNMATCHED, /* to a port that no table has */
 };
 
-/* What the ordinary packets are. All but TCP have the same size. */
+/* The kinds of ordinary packets. All but TCP have the same size. */
 enum world_data {
 	WORLD_TCP,
 	WORLD_UDP,

@@ -11,7 +11,7 @@
 #include "quic/quic.h"
 #include "table/table.h"
 
-/* What a packet to a bind with `quic` counts as. Each packet has one. */
+/* The counter of a packet to a bind with `quic`. */
 enum quic_fate {
 	QUIC_NONE, /* no such packet; a fragment; an ICMP error that quotes no connection ID */
 	QUIC_ROUTED,

@@ -194,7 +194,7 @@ static __always_inline int decide_quote(struct xdp_md *context, struct cursor *c
  * These are global functions (Linux 5.6). The verifier checks each of them once, apart from its
  * callers, so the numbers of branches add up instead of multiplying. A global function can take
  * no pointers but the context, so the arguments are offsets: the packet occupies `at` to `end` of the
- * frame, Returns a DECIDE_ value or a counter.
+ * frame. Returns a DECIDE_ value or a counter.
  */
 __noinline int decide_ipv4_quote(struct xdp_md *context, __u32 at, __u32 end, __u32 by_cid)
 {
