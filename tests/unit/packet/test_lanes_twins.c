@@ -363,20 +363,21 @@ static void test_fast_path_of_each_isa_gives_the_results_of_the_general_path(voi
 	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++)
 		usable += isa_usable(isa);
 	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
+		uint32_t inputs = INPUTS / usable / 15 / WORLDS + 1;
 		lanes_fn *forward = lanes_by_isa[isa];
+		uint64_t forwarded[WORLDS] = {0};
 
 		if (!isa_usable(isa)) {
 			print_message("%s: not on this CPU\n", isa_name(isa));
 			continue;
 		}
 		for (uint8_t fields = 1; fields < 16; fields++) {
-			uint32_t inputs = INPUTS / usable / 15 / WORLDS + 1;
 			struct steering_config steering = {
 				.hash_fields = fields, .forward_ping = fields % 2, .outbound_mtu = 1500};
 
 			for (unsigned world = 0; world < WORLDS; world++)
 				if (world != 2)
-					assert_true(compare(forward, &steering, worlds[world], inputs) > inputs / 40);
+					forwarded[world] += compare(forward, &steering, worlds[world], inputs);
 			steering.outbound_mtu = 80; /* most IPv6 packets are too big, and IPv4 packets with four hops */
 			steering.send_too_big = true;
 			steering.exception_path = true;
@@ -384,6 +385,9 @@ static void test_fast_path_of_each_isa_gives_the_results_of_the_general_path(voi
 			steering.outbound_mtu = 130; /* the same with IPv6 hops */
 			compare(forward, &steering, worlds[10], 2 * inputs);
 		}
+		for (unsigned world = 0; world < WORLDS; world++) /* the random next hops of one run may be few */
+			if (world != 2)
+				assert_true(forwarded[world] > 15 * inputs / 40);
 	}
 }
 
