@@ -342,3 +342,16 @@ def test_bytes_behind_the_hops_are_no_hop(run, write):
     """The inner packet has the address of the named server, at the place of a further hop."""
     inner = datagram(4, short(cid(TWO[0], LAST)), src=THIRD_HOP)
     assert run(write(table(4, TWO)), of_table(4, TWO), [to_lo(inner)]) == ["forwarded_to_alternate"]
+
+
+@pytest.mark.parametrize("present_first", [True, False])
+def test_a_present_table_wins_over_a_previous_state_of_another(run, write, present_first):
+    """The proxy that left one service passed its server ID on to a proxy of another service. Packets follow the present one."""
+    left = [{"ip": THIRD_HOP, "weight": 100, "server_id": [server_id(config, MINE).hex() for config in TWO]}]
+    past = [{"time": "2026-05-01T00:00:00Z", "backends": left}]
+    before = {**table(4, TWO, {NEXT: OTHER_HOP}, previous=past), "name": "api"}
+    before["binds"] = [{"ip": "10.10.10.11/32", "proto": "udp", "port": 443, "quic": True}]
+    now = table(4, TWO, {MINE: SELF})
+    tables = [now, before] if present_first else [before, now]
+    frames = [to_lo(datagram(4, short(cid(config, MINE))), hops=(OTHER_HOP, THIRD_HOP)) for config in TWO]
+    assert run(write(*tables), of_table(4, TWO, {MINE: SELF, NEXT: OTHER_HOP}), frames) == ["quic_kept"] * 2
