@@ -165,8 +165,8 @@ INLINE void write_later(uint8_t *out, const struct block *block, uint32_t i, uns
 }
 
 /*
- * The same for outer IPv6. Stores of 32 bytes do not cross cache lines, because the outer headers for two hops start at
- * the start of one or in its middle.
+ * The same for outer IPv6. No store crosses cache lines, if the outer headers for two hops start at the start of one
+ * (those of 32 bytes neither, if in its middle).
  */
 INLINE void write_outer_ipv6(uint8_t *out, const struct prebuilt_headers *headers, const uint32_t patch[4],
 	const uint64_t *mac, const struct net_ipv6_address *ipv6, unsigned hops)
@@ -195,9 +195,12 @@ INLINE void write_outer_ipv6(uint8_t *out, const struct prebuilt_headers *header
 		start = _mm256_or_si256(start, _mm256_zextsi128_si256(_mm_loadl_epi64((const __m128i *)mac)));
 	_mm256_storeu_si256((__m256i *)out, start);
 	_mm256_storeu_si256((__m256i *)(out + 32), rest);
-	memcpy(out + PREBUILT_IPV6_GUE, headers->bytes + PREBUILT_IPV6_GUE, 8);
-	if (second)
+	if (second) {
+		memcpy(out + 64, headers->bytes + 64, 8); /* the hop overwrites the last two */
 		memcpy(out + PREBUILT_IPV6_HOPS, second, sizeof(*second));
+	} else {
+		memcpy(out + PREBUILT_IPV6_GUE, headers->bytes + PREBUILT_IPV6_GUE, 8);
+	}
 #else
 	prebuilt_write_ipv6(out, headers, mac ? *mac : 0, patch[2], first, second);
 #endif
