@@ -45,7 +45,7 @@ static int attach_first(struct install *install)
 		return explain_query(install->interface, error);
 	if (query.attach_mode != XDP_ATTACHED_NONE)
 		return explain_foreign(install->interface, query.prog_id);
-	code = install->generic ? COMMAND_OK : interface_check_tags(install->interface, false);
+	code = install->generic ? COMMAND_OK : interface_check_tags(install->interface, &install->conf, false);
 	return code == COMMAND_OK ? install_new(install) : code;
 }
 

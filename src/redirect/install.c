@@ -192,6 +192,6 @@ int install_check_and_replace(struct install *install, const struct pins *old)
 			install->interface, loader_mode_name(location.mode));
 	install->generic = generic;
 	if (!generic)
-		interface_check_tags(install->interface, true);
+		interface_check_tags(install->interface, &install->conf, true);
 	return install_replace(install, old);
 }

@@ -106,6 +106,15 @@ def test_without_ipv4_the_ipv6_addresses_tell_where_gue_arrives(proxy):
     assert done.returncode == 0 and "note: eth0 removes VLAN tags" in done.stderr
 
 
+def test_an_ipv6_underlay_in_a_vlan_beside_ipv4_without_tags(proxy, tmp_path):
+    """Senders with IPv6 addresses tell that the IPv4 address, for instance of the management, is perhaps not that of GUE."""
+    conf = tmp_path / "redirect.conf"
+    conf.write_text('allow_from = ["fd50::/64"];')
+    proxy.namespace.ip("addr add 192.168.60.10/24 dev eth0", "addr add fd50::10/64 dev eth0.10 nodad")
+    done = attach(proxy, "--config-file", str(conf))
+    assert done.returncode == 0 and "note: eth0 removes VLAN tags: if GUE arrives with the tags of eth0.10" in done.stderr
+
+
 def test_address_on_a_bridge_over_the_vlan(proxy):
     proxy.namespace.ip("link add br10 type bridge", "link set br10 up", "link set eth0.10 master br10")
     proxy.address("br10")

@@ -90,12 +90,16 @@ int interface_read(const char *interface, uint32_t *ifindex, struct redirect_set
 	return refuse_vrf(interface, *ifindex);
 }
 
-int interface_check_tags(const char *interface, bool attached)
+int interface_check_tags(const char *interface, const struct redirect_conf *conf, bool attached)
 {
 	enum vlan_stripping stripping;
+	struct addresses addresses;
 	char vlan[IFNAMSIZ];
-	int error = vlan_find(interface, false, &stripping, vlan);
+	int error;
 
+	addresses_read(&addresses);
+	error = vlan_find(interface, underlay_has(conf, &addresses, NETADDR_V6), &stripping, vlan);
+	addresses_free(&addresses);
 	if (error)
 		return command_error("%s: cannot read the VLANs of the interface: %s", interface, strerror(-error));
 	if (stripping == VLAN_STRIPPED && !attached)

@@ -19,7 +19,7 @@ int interface_read(const char *interface, uint32_t *ifindex, struct redirect_set
  * Prints a note instead if the program is attached already, because an upgrade must not fail for that, or if GUE can
  * arrive without tags, too.
  */
-int interface_check_tags(const char *interface, bool attached);
+int interface_check_tags(const char *interface, const struct redirect_conf *conf, bool attached);
 
 /* Refuses settings for which the kernel must look up routes for eBPF, if it does not. */
 int interface_check_forwarding(const struct redirect_settings *settings, const struct redirect_conf *conf);
