@@ -25,8 +25,14 @@ local field = {
 	next_hop = ProtoField.ipv4("glb.next_hop", "Next hop"),
 	hop6 = ProtoField.ipv6("glb.hop6", "Hop"),
 	next_hop6 = ProtoField.ipv6("glb.next_hop6", "Next hop"),
+	quic_cid = ProtoField.string("glb.quic_cid", "QUIC connection ID"),
+	quic_server = ProtoField.string("glb.quic_server", "QUIC server"),
+	quic_server_id = ProtoField.string("glb.quic_server_id", "QUIC server ID"),
+	quic_unroutable = ProtoField.string("glb.quic_unroutable", "QUIC unroutable"),
 }
 glb.fields = field
+glb.prefs.quic_table = Pref.string("Forwarding table with QUIC", "", "The file with whose keys glb-director-cli decodes connection IDs")
+glb.prefs.quic_name = Pref.string("Name of its table", "", "If several tables of the file have QUIC configurations")
 
 local sources = { [4] = Field.new("ip.src"), [6] = Field.new("ipv6.src") }
 -- By the version of the outer header: the type of the private data, the size of a hop, and the fields of hops.
@@ -133,6 +139,74 @@ local function find_doubt(inner, size, protocol)
 	end
 end
 
+-- Returns the UDP payload of an inner packet, which is not a fragment; or nil.
+local function udp_payload(inner, protocol)
+	local at, is_udp = 40, false
+
+	if protocol == 4 and inner:len() >= 20 then
+		at = 4 * bit.band(inner(0, 1):uint(), 0xf)
+		is_udp = inner(9, 1):uint() == 17 and bit.band(inner(6, 2):uint(), 0x3fff) == 0
+	elseif protocol == 41 and inner:len() >= 40 then
+		is_udp = inner(6, 1):uint() == 17
+	end
+	return is_udp and inner:len() > at + 9 and inner(at + 8) or nil
+end
+
+-- Returns the destination connection ID (RFC 8999) in hex, as far as a table can decode it; or nil.
+local function connection_id(payload)
+	local at, size = 1, payload:len() - 1
+
+	if bit.band(payload(0, 1):uint(), 0x80) ~= 0 then
+		if payload:len() < 7 or payload(5, 1):uint() > payload:len() - 6 then
+			return nil
+		end
+		at, size = 6, payload(5, 1):uint()
+	end
+	return size > 0 and payload(at, math.min(size, 20)):bytes():tohex(true) or nil
+end
+
+-- What `glb-director-cli quic decode` prints, by connection ID. The preferences can change.
+local decoded = {}
+
+function glb.prefs_changed()
+	decoded = {}
+end
+
+local function quote(text)
+	return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+local function decode_cid(cid)
+	if not decoded[cid] then
+		local name = glb.prefs.quic_name ~= "" and " --table " .. quote(glb.prefs.quic_name) or ""
+		local pipe = io.popen("glb-director-cli quic decode --json" .. name .. " -- " .. quote(glb.prefs.quic_table) .. " " .. cid .. " 2>&1")
+		decoded[cid] = pipe:read("*a")
+		pipe:close()
+	end
+	return decoded[cid]
+end
+
+-- Adds what the connection ID of a QUIC packet means to the table in the preferences.
+local function add_quic(tree, inner, protocol)
+	local payload = glb.prefs.quic_table ~= "" and udp_payload(inner, protocol)
+	local cid = payload and connection_id(payload)
+
+	if not cid then
+		return
+	end
+	local answer = decode_cid(cid)
+	tree:add(field.quic_cid, cid):set_generated()
+	if not answer:find("^{") then
+		tree:add(field.quic_server, "not known: " .. answer:gsub("\n.*", "")):set_generated()
+	end
+	for key, member in pairs({ quic_server = "ip", quic_server_id = "server_id", quic_unroutable = "unroutable" }) do
+		local value = answer:match('"' .. member .. '": "([^"]*)"')
+		if value then
+			tree:add(field[key], value):set_generated()
+		end
+	end
+end
+
 local function add_header(tree, data)
 	tree:add(field.version, data(0, 1))
 	tree:add(field.control, data(0, 1))
@@ -174,6 +248,8 @@ function glb.dissector(data, packet, root)
 		local found = find_doubt(inner, wire - size, protocol)
 		if found then
 			tree:add_proto_expert_info(experts[found])
+		else
+			add_quic(tree, inner, protocol)
 		end
 		-- An inner packet that is cut or malformed ends its dissector with an error. Wireshark has shown that already.
 		local dissector = Dissector.get(found == "inner_version" and "data" or dissectors[protocol])

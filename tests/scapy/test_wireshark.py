@@ -3,13 +3,15 @@
 
 import ipaddress
 import json
+import os
 import random
 import struct
 import subprocess
 
 from model import decode_gue
 from support import pcap
-from support.tree import TREE
+from support.cli import backend, run_json, table, write_tables
+from support.tree import BUILD, TREE
 
 DISSECTOR = TREE / "packaging/wireshark/glb_gue.lua"
 VECTORS = json.loads((TREE / "tests/vectors/gue.json").read_text())
@@ -142,3 +144,43 @@ def test_cut_packets_are_not_called_malformed(tmp_path):
         for frame in fields(tmp_path, [OK], "glb.status", "_ws.expert.message", snap=snap):
             assert frame["glb.status"] in ([], ["ok"])
             assert "proxy drops" not in " ".join(frame["_ws.expert.message"])
+
+
+QUIC_TABLE = table("web", [{**backend("192.168.50.1"), "server_id": "ed793a"}, backend("192.168.50.2")],
+                   binds=[{"ip": "10.10.10.10", "proto": "udp", "port": 443, "quic": True}],
+                   quic=[{"id": 0, "server_id_length": 3, "nonce_length": 4, "key": "8f95f09245765f80256934e50c66207f"}])
+
+
+def quic_frame(payload, protocol=17, fragment=0):
+    udp = struct.pack("!HHHH", 50000, 443, 8 + len(payload), 0) + payload
+    return behind_ipv6(HOPS6, struct.pack("!BBHHHBBHII", 0x45, 0, 20 + len(udp), 0, fragment, 64, protocol, 0, 0xCB007107, 0x0A0A0A0A) + udp)
+
+
+def quic_fields(folder, frames, path, name=""):
+    """What tshark shows of the connection ID of each frame: a list of values of these fields."""
+    names = ("glb.quic_cid", "glb.quic_server", "glb.quic_server_id", "glb.quic_unroutable")
+    words = [word for field in names for word in ("-e", field)]
+    capture = pcap.write(folder / "in.pcap", frames)
+    done = subprocess.run(["tshark", "-X", f"lua_script:{DISSECTOR}", "-n", "-r", capture, "-o", f"glb.quic_table:{path}", "-o", f"glb.quic_name:{name}",
+                           "-T", "fields", "-E", "separator=|", *words], capture_output=True, text=True, timeout=60, check=True,
+                          env={**os.environ, "PATH": f"{BUILD}/src/cli:{os.environ['PATH']}"})
+    return [line.split("|") for line in done.stdout.splitlines()]
+
+
+def test_the_server_of_a_quic_packet(tmp_path):
+    path = write_tables(tmp_path / "it's a table.json", QUIC_TABLE)
+    cid = run_json("quic", "encode", path, "192.168.50.1")["cid"]
+    short, lost = bytes.fromhex("40" + cid) + bytes(30), bytes.fromhex("40e0") + bytes(30)
+    long_header = bytes.fromhex(f"c000000001{len(cid) // 2:02x}{cid}00") + bytes(30)
+    rows = quic_fields(tmp_path, [quic_frame(short), quic_frame(long_header), quic_frame(lost)], path)
+    assert [row[1:] for row in rows] == [["192.168.50.1", "ed793a", ""]] * 2 + [["", "", "config"]]
+    assert rows[0][0].startswith(cid) and rows[1][0] == cid
+    others = [quic_frame(short, protocol=6), quic_frame(short, fragment=0x2000), quic_frame(b""), quic_frame(b"\xc0\0\0\0\1\x14"), OK]
+    assert quic_fields(tmp_path, others, path) == [[""] * 4] * len(others)
+    assert quic_fields(tmp_path, [quic_frame(short)], "") == [[""] * 4]
+
+
+def test_a_table_that_cannot_decode_is_named(tmp_path):
+    frame = quic_frame(bytes.fromhex("400b") + bytes(30))
+    ((cid, server, *rest),) = quic_fields(tmp_path, [frame], tmp_path / "missing.json")
+    assert cid.startswith("0b") and server.startswith("not known: ") and "missing.json" in server and rest == ["", ""]
