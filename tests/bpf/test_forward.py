@@ -53,9 +53,9 @@ def host():
         yield host
 
 
-def run(host, outer, hop, forward="fib", tags=(), sender=SENDER):
+def run(host, outer, hop, forward="fib", tags=(), sender=SENDER, tos=0):
     """Forwards one packet to `hop`. Returns the outcome, and a function that returns the model's for a route or none."""
-    frame = host.mac + sender + gue_frame(kind("tcp/unknown").build(host, 4), (hop,), checksum="right", tags=tags, outer=outer)[12:]
+    frame = host.mac + sender + gue_frame(kind("tcp/unknown").build(host, 4), (hop,), checksum="right", tags=tags, outer=outer, tos=tos)[12:]
     (outcome,) = run_frames(host.namespace, [frame], interface="eth0", forward=forward)
     return outcome, lambda via=None: decide(frame, host.sockets, route=via and f.mac(MACS[via]) + host.mac)
 
@@ -115,16 +115,29 @@ def test_stale_neighbour_is_used(host, outer):
     assert outcome == model(NEIGHBOUR)
 
 
-def test_source_rules_apply(host, outer):
-    """The source of a forwarded packet is this host's address, as for the packets of its own sockets."""
-    rule = ["from", outside(outer, "192.168.50.10"), "lookup", "100"]
-    host.namespace.run("ip", f"-{outer}", "rule", "add", *rule)
+@contextlib.contextmanager
+def other_route_by_rule(host, outer, *rule):
+    """Packets that match the rule have another default route."""
+    host.namespace.run("ip", f"-{outer}", "rule", "add", *rule, "lookup", "100")
     try:
         with ip(host, outer, [f"route add default via {OTHER_ROUTER} table 100"], [f"route del default via {OTHER_ROUTER} table 100"]):
-            outcome, model = run(host, outer, BEHIND)
+            yield
     finally:
-        host.namespace.run("ip", f"-{outer}", "rule", "del", *rule)
+        host.namespace.run("ip", f"-{outer}", "rule", "del", *rule, "lookup", "100")
+
+
+def test_source_rules_apply(host, outer):
+    """The source of a forwarded packet is this host's address, as for the packets of its own sockets."""
+    with other_route_by_rule(host, outer, "from", outside(outer, "192.168.50.10")):
+        outcome, model = run(host, outer, BEHIND)
     assert outcome == model(OTHER_ROUTER)
+
+
+@pytest.mark.parametrize("tos, via", [(0x10, OTHER_ROUTER), (0x08, ROUTER)])
+def test_rules_for_the_class_of_traffic_apply(host, outer, tos, via):
+    with other_route_by_rule(host, outer, "tos", "0x10"):
+        outcome, model = run(host, outer, BEHIND, tos=tos)
+    assert outcome == model(via)
 
 
 def test_frame_goes_to_the_sender_without_forwarding_on_lo(host, outer):
