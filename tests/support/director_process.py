@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs glb-director as a child process: writes its files, talks to its telemetry socket, stops it."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -125,9 +126,10 @@ class DirectorProcess:
             telemetry = Telemetry(self.folder / f"dpdk/{self.file_prefix}/dpdk_telemetry.v2")
         except OSError:
             return None
-        # EAL replies before the director has registered its own commands. This is the last one.
-        if "/glb/reload" in telemetry.ask("/"):
-            return telemetry
+        # EAL replies before the director has registered its own commands. This is the last one. A director that ends does not reply.
+        with contextlib.suppress(ValueError):
+            if "/glb/reload" in telemetry.ask("/"):
+                return telemetry
         telemetry.close()
         return None
 
