@@ -154,3 +154,9 @@ json_t *cli_server_ids_json(const struct quic_server_id ids[QUIC_MAX_SERVER_IDS]
 		json_array_append_new(array, json_string(text_hex(ids[i].bytes, ids[i].length, text)));
 	return array;
 }
+
+json_t *cli_quic_json(const struct quic_config *config)
+{
+	return json_pack("{s:i, s:i, s:i, s:b}", "id", config->id, "server_id_length", config->server_id_length,
+		"nonce_length", config->nonce_length, "keyed", config->keyed);
+}

@@ -76,6 +76,9 @@ json_t *cli_bind_json(const struct table_bind *bind);
 /* Returns the backend's weight; null if it is not known, because the table is binary. */
 json_t *cli_weight_json(const struct table_backend *backend);
 
+/* The QUIC configuration without its key, which is secret. */
+json_t *cli_quic_json(const struct quic_config *config);
+
 /* The server IDs of a backend as an array of texts. */
 json_t *cli_server_ids_json(const struct quic_server_id ids[QUIC_MAX_SERVER_IDS]);
 

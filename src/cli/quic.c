@@ -2,8 +2,8 @@
 #include <nettle/base64.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
+#include "cli/alloc.h"
 #include "cli/cli.h"
 #include "common/text.h"
 #include "quic/quic.h"
@@ -28,8 +28,6 @@ struct subject {
 	const char *path;
 	struct table_set set;
 	const struct table *table;
-	const char *label;
-	char unnamed[16];
 	uint8_t cid[CID_MAX];
 	uint32_t cid_size;
 	/* NULL: the configuration of the CID is not in the table */
@@ -45,19 +43,20 @@ struct subject {
 static int find_table(struct subject *subject, const char *wanted)
 {
 	uint32_t index = 0, count = 0;
+	char label[16];
 
+	if (wanted && !cli_find_table(&subject->set, subject->path, wanted, &index))
+		return COMMAND_FAILED;
 	for (uint32_t t = 0; !wanted && t < subject->set.count; t++)
 		if (subject->set.tables[t].quic_count && count++ == 0)
 			index = t;
-	if (wanted && !cli_find_table(&subject->set, subject->path, wanted, &index))
-		return COMMAND_FAILED;
 	if (!wanted && count != 1)
 		return count ? command_error("%s: %u tables have `quic`: choose one with --table", subject->path, count)
 			     : command_error("%s: no table has `quic`", subject->path);
 	subject->table = &subject->set.tables[index];
-	subject->label = table_label(&subject->set, index, subject->unnamed);
 	if (!subject->table->quic_count)
-		return command_error("%s: table %s has no `quic`", subject->path, subject->label);
+		return command_error(
+			"%s: table %s has no `quic`", subject->path, table_label(&subject->set, index, label));
 	return COMMAND_OK;
 }
 
@@ -72,25 +71,31 @@ static const struct table_backend *backend_with_id(const struct table *table, co
 	return NULL;
 }
 
-/* Decodes subject->cid. Returns COMMAND_OK or COMMAND_FAILED. */
-static int decode(struct subject *subject)
+static struct quic_codec *make_codec(const struct quic_config *config)
+{
+	struct quic_codec *codec = quic_codec_create(config);
+
+	if (!codec)
+		alloc_failed();
+	return codec;
+}
+
+/* Decodes subject->cid. */
+static void decode(struct subject *subject)
 {
 	struct quic_codec *codec;
 
 	subject->config = table_quic(subject->table, quic_config_id(subject->cid[0]));
 	if (!subject->config || subject->cid_size < quic_cid_size(subject->config)) {
 		subject->unroutable = subject->config ? "short" : "config";
-		return COMMAND_OK;
+		return;
 	}
-	codec = quic_codec_create(subject->config);
-	if (!codec)
-		return command_error("out of memory");
+	codec = make_codec(subject->config);
 	quic_decode(codec, subject->cid, subject->server_id, subject->nonce);
 	quic_codec_free(codec);
 	subject->backend = backend_with_id(subject->table, subject->server_id, subject->config->server_id_length);
 	if (!subject->backend || subject->backend->state == TABLE_INACTIVE)
 		subject->unroutable = "server";
-	return COMMAND_OK;
 }
 
 static json_t *describe(const struct subject *subject)
@@ -101,10 +106,7 @@ static json_t *describe(const struct subject *subject)
 	json_t *json = json_pack("{s:s?, s:s, s:s?}", "table", subject->table->name, "cid",
 		text_hex(subject->cid, subject->cid_size, hex), "unroutable", subject->unroutable);
 
-	json_object_set_new(json, "config",
-		config ? json_pack("{s:i, s:i, s:i, s:b}", "id", config->id, "server_id_length",
-				 config->server_id_length, "nonce_length", config->nonce_length, "keyed", config->keyed)
-		       : json_null());
+	json_object_set_new(json, "config", config ? cli_quic_json(config) : json_null());
 	json_object_set_new(json, "server_id",
 		decoded ? json_string(text_hex(subject->server_id, config->server_id_length, hex)) : json_null());
 	json_object_set_new(json, "nonce",
@@ -148,32 +150,14 @@ static void print(const struct subject *subject)
 static int run_decode(struct subject *subject, const struct command_args *args)
 {
 	const char *hex = args->operands[2];
-	int code;
 
 	subject->cid_size = (uint32_t)(strlen(hex) / 2);
 	if (subject->cid_size < 1 || subject->cid_size > CID_MAX || !text_bytes(hex, subject->cid, subject->cid_size))
 		return command_usage("quic: decode: CID: '%s' is not 1 to 255 bytes in hex", hex);
-	code = decode(subject);
-	if (code == COMMAND_OK && args->options[JSON])
+	decode(subject);
+	if (args->options[JSON])
 		return cli_print_json(describe(subject));
-	if (code == COMMAND_OK)
-		print(subject);
-	return code;
-}
-
-/* Finds the backend that the operand names. */
-static int find_backend(struct subject *subject, const struct command_args *args)
-{
-	const char *text = args->operands[2];
-	struct netaddr addr;
-	uint32_t index;
-
-	if (!netaddr_parse(text, &addr))
-		return command_usage("quic: %s: IP: '%s' is not an address", args->operands[0], text);
-	index = table_find_backend(subject->table, NULL, &addr);
-	if (index == subject->table->backend_count)
-		return command_error("%s: table %s has no backend %s", subject->path, subject->label, text);
-	subject->backend = &subject->table->backends[index];
+	print(subject);
 	return COMMAND_OK;
 }
 
@@ -182,12 +166,20 @@ static const struct quic_server_id *server_id_for(const struct subject *subject,
 	return table_server_id(subject->backend->server_ids, config->server_id_length);
 }
 
-/* Finds the configuration of --id, or the only one that the backend has a server ID for. Any, if several may be. */
-static int find_config(struct subject *subject, const struct command_args *args, bool several)
+/* Finds the backend that the operand names, and the configuration of --id or the only one that it has a server ID for.
+ * several: any of them, if there are more. */
+static int find_server(struct subject *subject, const struct command_args *args, bool several)
 {
 	const char *id = args->options[ID], *ip = args->operands[2];
-	uint32_t count = 0;
+	struct netaddr addr;
+	uint32_t index, count = 0;
 
+	if (!netaddr_parse(ip, &addr))
+		return command_usage("quic: %s: IP: '%s' is not an address", args->operands[0], ip);
+	index = table_find_backend(subject->table, NULL, &addr);
+	if (index == subject->table->backend_count)
+		return command_error("%s: the table with `quic` has no backend %s", subject->path, ip);
+	subject->backend = &subject->table->backends[index];
 	for (uint8_t i = 0; i < subject->table->quic_count; i++) {
 		const struct quic_config *config = &subject->table->quic[i];
 
@@ -207,29 +199,28 @@ static int find_config(struct subject *subject, const struct command_args *args,
 
 static int run_encode(struct subject *subject, const struct command_args *args)
 {
+	int code = find_server(subject, args, false);
 	const struct quic_config *config = subject->config;
-	uint8_t size = (uint8_t)quic_cid_size(config);
 	struct quic_codec *codec;
 	char hex[HEX_MAX];
-	int code;
 
+	if (code != COMMAND_OK)
+		return code;
 	if (args->options[NONCE] && !text_bytes(args->options[NONCE], subject->nonce, config->nonce_length))
 		return command_usage(
 			"quic: --nonce: '%s' is not %u bytes in hex", args->options[NONCE], config->nonce_length);
-	if (!args->options[NONCE] && getrandom(subject->nonce, config->nonce_length, 0) != config->nonce_length)
-		return command_error("the kernel has no random bytes for a nonce");
-	codec = quic_codec_create(config);
-	if (!codec)
-		return command_error("out of memory");
-	subject->cid_size = size;
-	quic_encode(codec, size - 1, server_id_for(subject, config)->bytes, subject->nonce, subject->cid);
+	if (!args->options[NONCE] && !cli_random(subject->nonce, config->nonce_length))
+		return COMMAND_FAILED;
+	subject->cid_size = quic_cid_size(config);
+	codec = make_codec(config);
+	quic_encode(codec, (uint8_t)(subject->cid_size - 1), server_id_for(subject, config)->bytes, subject->nonce,
+		subject->cid);
 	quic_codec_free(codec);
-	code = decode(subject);
-	if (code == COMMAND_OK && args->options[JSON])
+	decode(subject);
+	if (args->options[JSON])
 		return cli_print_json(describe(subject));
-	if (code == COMMAND_OK)
-		puts(text_hex(subject->cid, size, hex));
-	return code;
+	puts(text_hex(subject->cid, subject->cid_size, hex));
+	return COMMAND_OK;
 }
 
 static const char *base64(const uint8_t *bytes, size_t size, char text[BASE64_ENCODE_RAW_LENGTH(QUIC_KEY_SIZE) + 1])
@@ -293,12 +284,17 @@ static int print_redirect(const struct subject *subject)
 	return COMMAND_OK;
 }
 
-static int run_server_config(const struct subject *subject, const struct command_args *args)
+static int run_server_config(struct subject *subject, const struct command_args *args)
 {
+	int code = args->options[FOR] ? find_server(subject, args, args->numbers[FOR] == REDIRECT)
+				      : command_usage("quic: server-config: name the program with --for");
 	const struct quic_config *config = subject->config;
-	const struct quic_server_id *id = server_id_for(subject, config);
+	const struct quic_server_id *id;
 	char server_id[HEX_MAX], key[HEX_MAX];
 
+	if (code != COMMAND_OK)
+		return code;
+	id = server_id_for(subject, config);
 	switch (args->numbers[FOR]) {
 	case QUIC_GO:
 		return cli_print_json(json_pack("{s:i, s:s, s:i, s:s?}", "id", config->id, "server_id",
@@ -315,51 +311,34 @@ static int run_server_config(const struct subject *subject, const struct command
 	}
 }
 
-/* Refuses options that belong to another action. */
-static int check_options(const struct command_args *args, const char *action)
-{
-	bool encodes = strcmp(action, "encode") == 0, configures = strcmp(action, "server-config") == 0;
-
-	if (!encodes && !configures && strcmp(action, "decode") != 0)
-		return command_usage("quic: unknown action '%s': decode, encode or server-config", action);
-	if (args->options[NONCE] && !encodes)
-		return command_usage("quic: --nonce is only for encode");
-	if (args->options[ID] && !encodes && !configures)
-		return command_usage("quic: --id is only for encode and server-config");
-	if (args->options[JSON] && configures)
-		return command_usage("quic: --json is only for decode and encode");
-	if (!args->options[FOR] != !configures)
-		return command_usage(configures ? "quic: server-config: name the program with --for"
-						: "quic: --for is only for server-config");
-	return COMMAND_OK;
-}
-
-static int run_action(struct subject *subject, const struct command_args *args)
-{
-	bool encodes = strcmp(args->operands[0], "encode") == 0;
-	int code = find_table(subject, args->options[TABLE]);
-
-	if (code == COMMAND_OK && strcmp(args->operands[0], "decode") == 0)
-		return run_decode(subject, args);
-	if (code == COMMAND_OK)
-		code = find_backend(subject, args);
-	if (code == COMMAND_OK)
-		code = find_config(subject, args, !encodes && args->numbers[FOR] == REDIRECT);
-	if (code == COMMAND_OK)
-		code = encodes ? run_encode(subject, args) : run_server_config(subject, args);
-	return code;
-}
+static const struct action {
+	const char *name;
+	bool takes[JSON + 1]; /* of the options that not all actions take */
+	int (*run)(struct subject *subject, const struct command_args *args);
+} actions[] = {
+	{"decode", {[JSON] = true}, run_decode},
+	{"encode", {[ID] = true, [NONCE] = true, [JSON] = true}, run_encode},
+	{"server-config", {[ID] = true, [FOR] = true}, run_server_config},
+};
 
 static int quic_run(const struct command_args *args)
 {
 	struct subject subject = {.path = args->operands[1]};
-	int code = check_options(args, args->operands[0]);
+	const struct action *action = actions, *end = actions + sizeof(actions) / sizeof(actions[0]);
+	int code;
 
-	if (code != COMMAND_OK)
-		return code;
+	while (action < end && strcmp(action->name, args->operands[0]) != 0)
+		action++;
+	if (action == end)
+		return command_usage("quic: unknown action '%s': decode, encode or server-config", args->operands[0]);
+	for (unsigned option = ID; option <= JSON; option++)
+		if (args->options[option] && !action->takes[option])
+			return command_usage("quic: --%s is not for %s", options[option].name, action->name);
 	if (!cli_load_table(subject.path, &subject.set, NULL))
 		return COMMAND_FAILED;
-	code = run_action(&subject, args);
+	code = find_table(&subject, args->options[TABLE]);
+	if (code == COMMAND_OK)
+		code = action->run(&subject, args);
 	table_set_free(&subject.set);
 	return code;
 }

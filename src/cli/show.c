@@ -90,15 +90,12 @@ static json_t *describe_past(const struct table *table)
 	return array;
 }
 
-/* The keys are secret. */
 static json_t *describe_quic(const struct table *table)
 {
 	json_t *array = json_array();
 
 	for (uint32_t i = 0; i < table->quic_count; i++)
-		json_array_append_new(array, json_pack("{s:i, s:i, s:i, s:b}", "id", table->quic[i].id,
-						     "server_id_length", table->quic[i].server_id_length, "nonce_length",
-						     table->quic[i].nonce_length, "keyed", table->quic[i].keyed));
+		json_array_append_new(array, cli_quic_json(&table->quic[i]));
 	return array;
 }
 
