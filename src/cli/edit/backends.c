@@ -135,9 +135,8 @@ static bool add_to(struct edit *edit, uint32_t t, const char *operand, const cha
 	struct json_edit_member members[5] = {{"ip", ip}, {"state", state}, {"healthy", "true"}};
 	size_t count = 3;
 
-	for (uint32_t i = 0; i < table->quic_count; i++)
-		if (!server_ids_add(ids, table->quic[i].server_id_length, own))
-			return false;
+	if (!server_ids_fill(ids, table, own))
+		return false;
 	if (own[0].length)
 		members[count++] = (struct json_edit_member){"server_id", server_id_text(own, id)};
 	if (checks)

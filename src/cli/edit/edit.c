@@ -112,8 +112,8 @@ static const struct verb {
 	{"remove-bind", edit_remove_bind, edit_check_binds, "  remove-bind BIND...         remove binds\n"},
 	{"add-quic", edit_add_quic, edit_check_add_quic,
 		"  add-quic ID [KEY=VALUE...]  add a QUIC configuration, and server IDs to the\n"
-		"                              backends: server_id_length=3 nonce_length=8\n"
-		"                              key=random (or none, or 32 hex digits)\n"},
+		"                              backends; server_id_length is 3, nonce_length 8,\n"
+		"                              and key random (32 hex digits, or none) by default\n"},
 	{"remove-quic", edit_remove_quic, edit_check_remove_quic,
 		"  remove-quic ID...           remove QUIC configurations, and unused server IDs\n"},
 };

@@ -37,7 +37,7 @@ int edit_check_binds(const char *verb, char **operands, int count);
 int edit_check_add_quic(const char *verb, char **operands, int count);
 int edit_check_remove_quic(const char *verb, char **operands, int count);
 
-/* Prints the keys that the verb set takes, for --help. */
+/* Prints the keys that the verbs set and add-quic take, for --help. */
 void edit_print_keys(void);
 
 /* The verbs. False, with an error: nothing may be written. */
@@ -52,6 +52,9 @@ bool edit_add_bind(struct edit *edit);
 bool edit_remove_bind(struct edit *edit);
 bool edit_add_quic(struct edit *edit);
 bool edit_remove_quic(struct edit *edit);
+
+/* Applies the operands KEY=VALUE to the QUIC configuration at the path. False: out of memory. */
+bool edit_set_quic(struct edit *edit, const char *path);
 
 /* What a verb does with backend `b` of table `t`. False, with an error: nothing may be written. */
 typedef bool edit_visit(struct edit *edit, uint32_t t, uint32_t b, void *context);

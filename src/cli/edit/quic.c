@@ -9,137 +9,90 @@
 #include "common/text.h"
 #include "table/file/json/table_json_quic.h"
 
-#define DEFAULT_SERVER_ID_LENGTH 3
-#define DEFAULT_NONCE_LENGTH     8
-
-enum key_kind { KEY_RANDOM, KEY_NONE, KEY_GIVEN };
-
-/* Reads KEY=VALUE. */
-static bool parse_setting(const char *operand, struct quic_config *config, enum key_kind *key)
-{
-	const char *value = strchr(operand, '=');
-	size_t size = value ? (size_t)(value++ - operand) : 0;
-	uint32_t number;
-
-	if (size == strlen("key") && memcmp(operand, "key", size) == 0) {
-		*key = strcmp(value, "random") == 0 ? KEY_RANDOM : strcmp(value, "none") == 0 ? KEY_NONE : KEY_GIVEN;
-		return *key != KEY_GIVEN || text_bytes(value, config->key, sizeof(config->key));
-	}
-	if (!value || !text_number(value, 1, UINT8_MAX, &number))
-		return false;
-	if (size == strlen("nonce_length") && memcmp(operand, "nonce_length", size) == 0)
-		config->nonce_length = (uint8_t)number;
-	else if (size == strlen("server_id_length") && memcmp(operand, "server_id_length", size) == 0)
-		config->server_id_length = (uint8_t)number;
-	else
-		return false;
-	return true;
-}
-
-static int parse_config(const char *verb, char **operands, int count, struct quic_config *config, enum key_kind *key)
-{
-	uint32_t id;
-	const char *fault;
-
-	if (!text_number(operands[0], 0, QUIC_MAX_CONFIGS - 1, &id))
-		return command_usage("edit: %s: '%s' is not the id of a configuration, 0 to 6", verb, operands[0]);
-	*config = (struct quic_config){
-		.id = (uint8_t)id, .server_id_length = DEFAULT_SERVER_ID_LENGTH, .nonce_length = DEFAULT_NONCE_LENGTH};
-	*key = KEY_RANDOM;
-	for (int i = 1; i < count; i++) {
-		if (parse_setting(operands[i], config, key))
-			continue;
-		/* A value of key= may be most of a secret. */
-		return command_usage(
-			"edit: %s: '%.*s': expected server_id_length=NUMBER, nonce_length=NUMBER, key=random, key=none, or key= and 32 hex digits",
-			verb, (int)strcspn(operands[i], "="), operands[i]);
-	}
-	fault = quic_config_fault(config);
-	return fault ? command_usage("edit: %s: %s", verb, fault) : COMMAND_OK;
-}
-
-int edit_check_add_quic(const char *verb, char **operands, int count)
-{
-	struct quic_config config;
-	enum key_kind key;
-
-	return parse_config(verb, operands, count, &config, &key);
-}
-
 int edit_check_remove_quic(const char *verb, char **operands, int count)
 {
-	int code = COMMAND_OK;
+	uint32_t id;
 
-	for (int i = 0; i < count && code == COMMAND_OK; i++)
-		code = edit_check_add_quic(verb, operands + i, 1);
-	return code;
+	for (int i = 0; i < count; i++)
+		if (!text_number(operands[i], 0, QUIC_MAX_CONFIGS - 1, &id))
+			return command_usage(
+				"edit: %s: '%s' is not the id of a configuration, 0 to 6", verb, operands[i]);
+	return COMMAND_OK;
 }
 
-/* Writes the server IDs of the backend. */
-static bool set_ids(struct edit *edit, uint32_t t, uint32_t b, const struct quic_server_id ids[QUIC_MAX_SERVER_IDS])
+/* Removes the server IDs of backend `b` that no configuration of `wanted` uses, and adds those that are missing. */
+static bool fit_backend(struct edit *edit, uint32_t t, uint32_t b, const struct table *wanted, struct server_ids *taken)
 {
+	const struct quic_server_id *old = wanted->backends[b].server_ids;
+	struct quic_server_id ids[QUIC_MAX_SERVER_IDS] = {0};
 	char path[64], member[96], text[SERVER_ID_TEXT_MAX];
+	unsigned count = 0;
 
+	for (unsigned i = 0; i < QUIC_MAX_SERVER_IDS; i++)
+		if (table_quic_uses(wanted, old[i].length))
+			ids[count++] = old[i];
+	if (!server_ids_fill(taken, wanted, ids))
+		return false;
+	if (memcmp(ids, old, sizeof(ids)) == 0)
+		return true;
 	snprintf(path, sizeof(path), "tables[%u].backends[%u]", t, b);
 	snprintf(member, sizeof(member), "%s.server_id", path);
-	return ids[0].length ? json_edit_set(&edit->change.after, path, "server_id", server_id_text(ids, text))
-			     : json_edit_drop(&edit->change.after, member);
+	return (ids[0].length ? json_edit_set(&edit->change.after, path, "server_id", server_id_text(ids, text))
+			      : json_edit_drop(&edit->change.after, member)) ||
+	       edit_failed(edit);
 }
 
-/* Gives all backends server IDs of this length. */
-static bool assign(struct edit *edit, uint32_t t, uint8_t length)
+/* Gives the backends the server IDs that fit the configurations of `wanted`, which is the old table otherwise. */
+static bool fit(struct edit *edit, uint32_t t, const struct table *wanted)
 {
-	const struct table *table = &edit->change.old.set.tables[t];
-	struct server_ids ids;
+	struct server_ids taken;
 	bool done = true;
 
-	server_ids_open(&ids, table, table->backend_count);
-	for (uint32_t b = 0; b < table->backend_count && done; b++) {
-		struct quic_server_id own[QUIC_MAX_SERVER_IDS];
-
-		memcpy(own, table->backends[b].server_ids, sizeof(own));
-		done = server_ids_add(&ids, length, own) && (set_ids(edit, t, b, own) || edit_failed(edit));
-	}
-	free(ids.taken);
+	server_ids_open(&taken, wanted, wanted->backend_count);
+	for (uint32_t b = 0; b < wanted->backend_count && done; b++)
+		done = fit_backend(edit, t, b, wanted, &taken);
+	free(taken.taken);
 	return done;
 }
 
-static bool add_to(struct edit *edit, uint32_t t, const struct quic_config *config, bool keyed)
+/* The default values come first, and then those of the operands. The length of server IDs may be invalid: then the
+ * validator refuses the table, which has too few of them. */
+static bool add_to(struct edit *edit, uint32_t t)
 {
-	char path[32], id[8], server_id[8], nonce[8], hex[2 * QUIC_KEY_SIZE + 1], key[sizeof(hex) + 2], label[16];
-	struct json_edit_member members[] = {
-		{"id", id}, {"server_id_length", server_id}, {"nonce_length", nonce}, {"key", key}};
-	const struct table_set *set = &edit->change.old.set;
-	bool there = set->tables[t].quic_count;
+	struct table wanted = edit->change.old.set.tables[t];
+	struct json_edit *after = &edit->change.after;
+	uint8_t random[QUIC_KEY_SIZE];
+	char path[32], hex[2 * QUIC_KEY_SIZE + 1], key[sizeof(hex) + 2], place[64], *length;
+	const struct json_edit_member members[] = {
+		{"id", edit->operands[0]}, {"server_id_length", "3"}, {"nonce_length", "8"}, {"key", key}};
+	bool done = cli_random(random, sizeof(random));
+	uint32_t number = 0;
 
-	if (table_quic(&set->tables[t], config->id)) {
-		command_error("%s: table %s has a QUIC configuration %u already", edit->change.named,
-			table_label(set, t, label), config->id);
+	if (!done)
 		return false;
-	}
-	snprintf(id, sizeof(id), "%u", config->id);
-	snprintf(server_id, sizeof(server_id), "%u", config->server_id_length);
-	snprintf(nonce, sizeof(nonce), "%u", config->nonce_length);
-	snprintf(key, sizeof(key), "\"%s\"", text_hex(config->key, sizeof(config->key), hex));
+	snprintf(key, sizeof(key), "\"%s\"", text_hex(random, sizeof(random), hex));
 	snprintf(path, sizeof(path), "tables[%u]", t);
-	if (!there && !json_edit_set(&edit->change.after, path, "quic", "[]"))
-		return edit_failed(edit);
+	done = wanted.quic_count || json_edit_set(after, path, "quic", "[]");
 	snprintf(path, sizeof(path), "tables[%u].quic", t);
-	return (json_edit_append(&edit->change.after, path, members, keyed ? 4 : 3) || edit_failed(edit)) &&
-	       assign(edit, t, config->server_id_length);
+	done = done && json_edit_append(after, path, members, 4);
+	snprintf(path, sizeof(path), "tables[%u].quic[%u]", t, wanted.quic_count);
+	if (!done || !edit_set_quic(edit, path))
+		return edit_failed(edit);
+	snprintf(place, sizeof(place), "%s.server_id_length", path);
+	length = json_edit_get(after, place);
+	if (length && text_number(length, 1, QUIC_MAX_SERVER_ID, &number) && wanted.quic_count < QUIC_MAX_CONFIGS)
+		wanted.quic[wanted.quic_count++].server_id_length = (uint8_t)number;
+	free(length);
+	return fit(edit, t, &wanted);
 }
 
 bool edit_add_quic(struct edit *edit)
 {
-	struct quic_config config;
-	enum key_kind key = KEY_RANDOM;
 	bool done = edit_needs_one_table(edit);
 
-	parse_config("add-quic", edit->operands, edit->count, &config, &key);
 	for (uint32_t t = 0; t < edit->change.old.set.count && done; t++)
 		if (edit->selected[t])
-			done = (key != KEY_RANDOM || cli_random(config.key, sizeof(config.key))) &&
-			       add_to(edit, t, &config, key != KEY_NONE);
+			done = add_to(edit, t);
 	return done;
 }
 
@@ -149,19 +102,6 @@ static bool is_operand(const struct edit *edit, uint8_t id)
 		if (atoi(edit->operands[i]) == id)
 			return true;
 	return false;
-}
-
-/* Removes the server IDs of a backend that no configuration of `left` uses. */
-static bool trim(struct edit *edit, uint32_t t, uint32_t b, const struct table *left)
-{
-	const struct quic_server_id *old = left->backends[b].server_ids;
-	struct quic_server_id ids[QUIC_MAX_SERVER_IDS] = {0};
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < QUIC_MAX_SERVER_IDS; i++)
-		if (table_quic_uses(left, old[i].length))
-			ids[count++] = old[i];
-	return memcmp(ids, old, sizeof(ids)) == 0 || set_ids(edit, t, b, ids);
 }
 
 /* Removes the configurations that the operands name, and what nothing uses without them. */
@@ -179,16 +119,14 @@ static bool remove_from(struct edit *edit, uint32_t t)
 		snprintf(path, sizeof(path), "tables[%u].quic[%u]", t, i);
 		done = json_edit_remove(after, path);
 	}
-	for (uint32_t b = 0; b < left.backend_count && done; b++)
-		done = trim(edit, t, b, &left);
-	if (left.quic_count)
-		return done || edit_failed(edit);
-	for (uint32_t i = 0; i < left.bind_count && done; i++) {
+	for (uint32_t i = 0; i < left.bind_count && done && !left.quic_count; i++) {
 		snprintf(path, sizeof(path), "tables[%u].binds[%u].quic", t, i);
 		done = json_edit_drop(after, path);
 	}
 	snprintf(path, sizeof(path), "tables[%u].quic", t);
-	return (done && json_edit_drop(after, path)) || edit_failed(edit);
+	if (!left.quic_count)
+		done = done && json_edit_drop(after, path);
+	return done ? fit(edit, t, &left) : edit_failed(edit);
 }
 
 bool edit_remove_quic(struct edit *edit)

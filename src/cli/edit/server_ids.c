@@ -55,17 +55,18 @@ static bool choose(const struct server_ids *ids, struct quic_server_id *id)
 	return false;
 }
 
-bool server_ids_add(struct server_ids *ids, uint8_t length, struct quic_server_id own[QUIC_MAX_SERVER_IDS])
+bool server_ids_fill(struct server_ids *ids, const struct table *table, struct quic_server_id own[QUIC_MAX_SERVER_IDS])
 {
-	struct quic_server_id id = {.length = length};
-	bool first = !own[0].length || own[0].length > length;
+	for (uint32_t i = 0; i < table->quic_count && !own[QUIC_MAX_SERVER_IDS - 1].length; i++) {
+		struct quic_server_id id = {.length = table->quic[i].server_id_length}, first = own[0];
 
-	if (own[QUIC_MAX_SERVER_IDS - 1].length || table_server_id(own, length))
-		return true;
-	if (!choose(ids, &id))
-		return false;
-	ids->taken[ids->count++] = id;
-	own[1] = first ? own[0] : id;
-	own[0] = first ? id : own[0];
+		if (table_server_id(own, id.length))
+			continue;
+		if (!choose(ids, &id))
+			return false;
+		ids->taken[ids->count++] = id;
+		own[0] = first.length && first.length < id.length ? first : id;
+		own[1] = first.length && first.length < id.length ? id : first;
+	}
 	return true;
 }

@@ -15,6 +15,6 @@ struct server_ids {
 /* Has room for those of `more` new backends. The caller frees ids->taken. */
 void server_ids_open(struct server_ids *ids, const struct table *table, size_t more);
 
-/* Gives `own` a server ID of this length, unless it has one. It then has at most QUIC_MAX_SERVER_IDS. False, with an
- * error: all server IDs of this length are taken, or the kernel gives no random bytes. */
-bool server_ids_add(struct server_ids *ids, uint8_t length, struct quic_server_id own[QUIC_MAX_SERVER_IDS]);
+/* Gives `own` a server ID of each length that the configurations of the table have, unless it has one. False, with an
+ * error: all server IDs of a length are taken, or the kernel gives no random bytes. */
+bool server_ids_fill(struct server_ids *ids, const struct table *table, struct quic_server_id own[QUIC_MAX_SERVER_IDS]);

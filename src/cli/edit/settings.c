@@ -18,7 +18,9 @@ struct target {
 
 static const struct target backend = {"backend", table_json_backend, table_json_checks};
 static const struct target table = {"table", table_json_table, table_json_defaults};
-static const struct target bind_target = {"bind", table_json_bind, (const struct json_member[]){{0}}};
+static const struct json_member no_checks[] = {{0}};
+static const struct target bind_target = {"bind", table_json_bind, no_checks};
+static const struct target quic = {"QUIC configuration", table_json_quic, no_checks};
 
 #define KEYS_TEXT_MAX 512
 
@@ -38,11 +40,11 @@ static const char *keys_text(const struct target *target, char buf[KEYS_TEXT_MAX
 
 void edit_print_keys(void)
 {
+	static const struct target *const targets[] = {&backend, &table, &bind_target, &quic};
 	char text[KEYS_TEXT_MAX];
 
-	command_print(2, "KEYs of a backend: %s", keys_text(&backend, text));
-	command_print(2, "KEYs of a table: %s", keys_text(&table, text));
-	command_print(2, "KEYs of a bind: %s", keys_text(&bind_target, text));
+	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
+		command_print(2, "KEYs of a %s: %s", targets[i]->what, keys_text(targets[i], text));
 }
 
 /* Returns the member that KEY=VALUE sets, or NULL. Sets *in_checks if it is one of `healthchecks`. */
@@ -75,23 +77,40 @@ static int count_addresses(char **operands, int count)
 	return addresses;
 }
 
-int edit_check_settings(const char *verb, char **operands, int count)
+/* Does not print values: a key is secret. */
+static int check_keys(const char *verb, const struct target *target, char **operands, int count)
 {
-	int addresses = count_addresses(operands, count);
-	const struct target *target = !addresses ? &table : are_binds(operands[0]) ? &bind_target : &backend;
 	char known[KEYS_TEXT_MAX];
 	bool in_checks;
 
+	for (int i = 0; i < count; i++)
+		if (!strchr(operands[i], '='))
+			return command_usage("edit: %s: '%s' is not KEY=VALUE; give addresses first", verb, operands[i]);
+	for (int i = 0; i < count; i++)
+		if (!find_key(target, operands[i], &in_checks))
+			return command_usage("edit: %s: '%.*s': the keys of a %s are %s", verb,
+				(int)strcspn(operands[i], "="), operands[i], target->what, keys_text(target, known));
+	return COMMAND_OK;
+}
+
+int edit_check_settings(const char *verb, char **operands, int count)
+{
+	int addresses = count_addresses(operands, count), code;
+	const struct target *target = !addresses ? &table : are_binds(operands[0]) ? &bind_target : &backend;
+
 	if (addresses == count)
 		return command_usage("edit: set: KEY=VALUE is missing");
-	for (int i = addresses; i < count; i++)
-		if (!strchr(operands[i], '='))
-			return command_usage("edit: set: '%s' is not KEY=VALUE; give addresses first", operands[i]);
-	for (int i = addresses; i < count; i++)
-		if (!find_key(target, operands[i], &in_checks))
-			return command_usage("edit: set: '%s': the keys of a %s are %s", operands[i], target->what,
-				keys_text(target, known));
+	code = check_keys(verb, target, operands + addresses, count - addresses);
+	if (code != COMMAND_OK)
+		return code;
 	return (target == &bind_target ? edit_check_binds : edit_check_addresses)(verb, operands, addresses);
+}
+
+int edit_check_add_quic(const char *verb, char **operands, int count)
+{
+	int code = edit_check_remove_quic(verb, operands, 1);
+
+	return code == COMMAND_OK ? check_keys(verb, &quic, operands + 1, count - 1) : code;
 }
 
 int edit_check_balance(const char *verb, char **operands, int count)
@@ -165,6 +184,11 @@ static bool apply_all(struct edit *edit, const char *path, const struct target *
 		if (!apply(edit, path, target, edit->operands[i]))
 			return false;
 	return true;
+}
+
+bool edit_set_quic(struct edit *edit, const char *path)
+{
+	return apply_all(edit, path, &quic);
 }
 
 static bool apply_to_backend(struct edit *edit, uint32_t t, uint32_t b, void *)

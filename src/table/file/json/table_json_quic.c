@@ -36,11 +36,11 @@ static void read_quic_key(struct json_reader *reader, json_t *value, const struc
 
 const struct json_member table_json_quic[] = {
 	{"id", "an integer from 0 to 6", json_read_unsigned, JSON_AT(struct quic_config, id), .max = QUIC_MAX_CONFIGS - 1},
-	{"server_id_length", "an integer from 1 to 15", json_read_unsigned,
-		JSON_AT(struct quic_config, server_id_length), .min = 1, .max = QUIC_MAX_SERVER_ID},
+	{"server_id_length", "an integer from 1 to 15", json_read_unsigned, JSON_AT(struct quic_config, server_id_length),
+		.min = 1, .max = QUIC_MAX_SERVER_ID, .set = JSON_SET_VALUE},
 	{"nonce_length", "an integer from 4 to 18", json_read_unsigned, JSON_AT(struct quic_config, nonce_length),
-		.min = QUIC_MIN_NONCE, .max = QUIC_MAX_NONCE},
-	{"key", .read = read_quic_key},
+		.min = QUIC_MIN_NONCE, .max = QUIC_MAX_NONCE, .set = JSON_SET_VALUE},
+	{"key", .read = read_quic_key, .set = JSON_SET_TEXT},
 	{0},
 };
 
