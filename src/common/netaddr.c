@@ -89,6 +89,14 @@ int netaddr_compare(const struct netaddr *a, const struct netaddr *b)
 	return memcmp(a->bytes, b->bytes, netaddr_size(a));
 }
 
+int netprefix_compare(const void *a, const void *b)
+{
+	const struct netprefix *x = a, *y = b;
+	int order = netaddr_compare(&x->addr, &y->addr);
+
+	return order ? order : (int)x->length - y->length;
+}
+
 void netprefix_mask(uint8_t *bytes, unsigned size, unsigned length)
 {
 	unsigned whole = length / 8;

@@ -53,6 +53,9 @@ bool netaddr_is_host(const struct netaddr *addr);
 /* Orders by family, then bytes: <0, 0, >0. */
 int netaddr_compare(const struct netaddr *a, const struct netaddr *b);
 
+/* Orders by address, then length, so that all prefixes inside a prefix follow it. For qsort(). */
+int netprefix_compare(const void *a, const void *b);
+
 /*
  * Reads "ADDRESS" (a host) or "ADDRESS/LENGTH", and clears the bits after the prefix. *host_bits: some of them were
  * set. host_bits may be NULL.

@@ -221,6 +221,17 @@ bool text_bytes(const char *text, uint8_t *bytes, size_t size)
 	return true;
 }
 
+void text_list_add(struct text_list *list, const char *name)
+{
+	char *end = list->text + list->named;
+	size_t room = sizeof(list->text) - list->named;
+
+	if (list->count++ < TEXT_LIST_MAX)
+		list->named += (size_t)snprintf(end, room, "%s%.255s", list->named ? ", " : "", name);
+	else
+		snprintf(end, room, " and %u more", list->count - TEXT_LIST_MAX);
+}
+
 char *text_end(FILE *stream, char **text)
 {
 	if (fclose(stream) == 0)

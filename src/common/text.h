@@ -49,6 +49,17 @@ static inline const char *text_plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
+#define TEXT_LIST_MAX 3
+
+/* Names of things for a message: the first ones, and the number of the others. All zeros: none. */
+struct text_list {
+	char text[1024]; /* "web", or "web, shop, mail and 61 more" */
+	unsigned count;
+	size_t named; /* bytes of the text that are names */
+};
+
+void text_list_add(struct text_list *list, const char *name);
+
 /* Ends the stream of open_memstream(). Returns its text, which the caller frees, or NULL: out of memory. */
 char *text_end(FILE *stream, char **text);
 

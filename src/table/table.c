@@ -74,15 +74,18 @@ bool table_state_parse(const char *name, uint8_t *state)
 	return false;
 }
 
+int table_bind_compare_prefixes(const struct table_bind *a, const struct table_bind *b)
+{
+	int order = (int)a->protocol - b->protocol;
+
+	return order ? order : netprefix_compare(&a->prefix, &b->prefix);
+}
+
 int table_bind_compare(const void *a, const void *b)
 {
 	const struct table_bind *x = a, *y = b;
-	int order = netaddr_compare(&x->prefix.addr, &y->prefix.addr);
+	int order = table_bind_compare_prefixes(x, y);
 
-	if (!order)
-		order = (int)x->prefix.length - y->prefix.length;
-	if (!order)
-		order = (int)x->protocol - y->protocol;
 	if (!order)
 		order = (int)x->port_start - y->port_start;
 	return order ? order : (int)x->port_end - y->port_end;

@@ -124,8 +124,18 @@ bool table_state_parse(const char *name, uint8_t *state);
 const char *table_protocol_name(uint8_t protocol);
 const char *table_state_name(uint8_t state);
 
-/* Orders struct table_bind by all that they match, for qsort() and bsearch(). */
+/* Orders by protocol and prefix, so that binds inside a prefix follow those of the prefix. */
+int table_bind_compare_prefixes(const struct table_bind *a, const struct table_bind *b);
+
+/* The same, and then by ports, for qsort() and bsearch(). */
 int table_bind_compare(const void *a, const void *b);
+
+/* Returns true if the prefix of `inner` is that of `outer` or inside it, for the same protocol. */
+static inline bool table_bind_contains(const struct table_bind *outer, const struct table_bind *inner)
+{
+	return outer->protocol == inner->protocol && outer->prefix.length <= inner->prefix.length &&
+	       netprefix_covers(&outer->prefix, &inner->prefix.addr);
+}
 
 #define TABLE_BIND_TEXT_MAX (NETPREFIX_TEXT_MAX + 32)
 

@@ -21,32 +21,11 @@ struct table_bind_index_range {
 	struct netaddr first, last;
 };
 
-static int compare_prefixes(const struct netprefix *a, const struct netprefix *b)
-{
-	int order = netaddr_compare(&a->addr, &b->addr);
-
-	return order ? order : (int)a->length - b->length;
-}
-
-static int compare_binds(const struct table_bind *a, const struct table_bind *b)
-{
-	int order = (int)a->protocol - b->protocol;
-
-	return order ? order : compare_prefixes(&a->prefix, &b->prefix);
-}
-
-static int compare_ports(const struct table_bind *a, const struct table_bind *b)
-{
-	return a->port_start != b->port_start ? (int)a->port_start - b->port_start : (int)a->port_end - b->port_end;
-}
-
 static int compare_items(const void *a, const void *b)
 {
 	const struct table_bind_index_item *x = a, *y = b;
-	int order = compare_binds(x->bind, y->bind);
+	int order = table_bind_compare(x->bind, y->bind);
 
-	if (!order)
-		order = compare_ports(x->bind, y->bind);
 	return order ? order : (x->table > y->table) - (x->table < y->table);
 }
 
@@ -153,18 +132,6 @@ enum table_cover table_bind_index_cover(const struct table_bind_index *index, co
 	return TABLE_COVER_PART;
 }
 
-/* Returns the position of the first bind that is not less than `bind`; with_ports: its ports count, too. */
-static size_t find(const struct table_bind_index *index, const struct table_bind *bind, bool with_ports)
-{
-	size_t at;
-	int order;
-
-	ARRAY_BISECT(at, index->count,
-		(order = compare_binds(index->items[at].bind, bind)) < 0 ||
-			(!order && with_ports && compare_ports(index->items[at].bind, bind) < 0));
-	return at;
-}
-
 static bool ports_overlap(const struct table_bind *a, const struct table_bind *b)
 {
 	return a->port_start <= b->port_end && b->port_start <= a->port_end;
@@ -176,18 +143,19 @@ static void add_overlapping(
 {
 	const struct netprefix *prefix = &bind->prefix;
 	struct table_bind key = *bind;
+	size_t at;
 
 	for (unsigned length = 0; length <= prefix->length; length++) {
 		if (!index->lengths[prefix->addr.family][length] && length < prefix->length)
 			continue;
 		key.prefix = (struct netprefix){prefix->addr, (uint8_t)length};
 		netprefix_mask(key.prefix.addr.bytes, netaddr_size(&prefix->addr), length);
-		for (size_t at = find(index, &key, false); at < index->count; at++) {
+		ARRAY_BISECT(at, index->count, table_bind_compare_prefixes(index->items[at].bind, &key) < 0);
+		for (; at < index->count; at++) {
 			const struct table_bind_index_item *item = &index->items[at];
-			bool inside = length == prefix->length && item->bind->protocol == bind->protocol &&
-				      netprefix_covers(prefix, &item->bind->prefix.addr);
+			bool inside = length == prefix->length && table_bind_contains(bind, item->bind);
 
-			if (!inside && compare_binds(item->bind, &key) != 0)
+			if (!inside && table_bind_compare_prefixes(item->bind, &key) != 0)
 				break;
 			if (*looks == 0)
 				return;
@@ -201,11 +169,11 @@ static void add_overlapping(
 void table_bind_index_tables(
 	const struct table_bind_index *index, const struct table_bind *bind, uint32_t *looks, struct table_mask *tables)
 {
-	size_t first = find(index, bind, true), at = first;
+	size_t first, at;
 
-	while (at < index->count && compare_binds(index->items[at].bind, bind) == 0 &&
-		compare_ports(index->items[at].bind, bind) == 0)
-		table_mask_add(tables, index->items[at++].table);
+	ARRAY_BISECT(first, index->count, table_bind_compare(index->items[first].bind, bind) < 0);
+	for (at = first; at < index->count && table_bind_compare(index->items[at].bind, bind) == 0; at++)
+		table_mask_add(tables, index->items[at].table);
 	if (at == first)
 		add_overlapping(index, bind, looks, tables);
 }

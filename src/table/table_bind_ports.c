@@ -1,239 +1,135 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A sweep over the ports. A segment tree over the addresses counts the binds of the new set that are open at the
- * current port, and remembers for each address the last port at which there was none. A bind of the old set has lost
- * packets if, at its last port, one of its addresses was without an open bind at its first port or later.
+ * The binds of the new set that have one protocol and prefix become spans: ranges of ports that do not touch. Prefixes
+ * nest or are disjoint. So a port of an old bind has a span of its prefix, or of one around it, or else spans inside it
+ * must have the port in both halves of the prefix.
  */
 #include "table/table_bind_ports.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define NEVER (-1) /* no port */
+#include "common/array.h"
 
-/* The place between two addresses of a protocol. Places sort as their bytes do: protocol, family, 1 after the last
- * address, address. */
-struct edge {
-	uint8_t bytes[3 + 16];
+#define LOOKS 2 /* for each bind, on average: more are not compared, which only a set made for this needs */
+
+struct spans {
+	struct table_bind *items; /* sorted */
+	size_t count;
+	bool lengths[3][129]; /* by family: a span has a prefix of this length */
+	uint64_t looks; /* that are left */
 };
 
-/* A range of addresses: from one edge to another one. */
-struct range {
-	const struct table_bind *bind;
-	uint32_t from, to;
-};
-
-struct node {
-	int32_t count; /* open binds of exactly this node's addresses */
-	int32_t min; /* count, and the smaller min of the children */
-	int32_t last; /* the last port at which one of these addresses had no open bind, as far as this node was told */
-	int32_t stamp; /* the same for the addresses that have `min`; the children do not know it yet */
-};
-
-struct sweep {
-	size_t edge_count, leaves, old_count, new_count;
-	struct edge *edges; /* sorted, each once */
-	struct range *ranges; /* of the new set, then of the old one */
-	struct node *nodes; /* 1 is the root, leaves + i the addresses between the edges i and i + 1 */
-	uint64_t *events;
-	bool *lost;
-};
-
-/* In the order in which the events of one port happen. */
-enum event {
-	EVENT_OPEN,
-	EVENT_CLOSE,
-	EVENT_ASK,
-};
-
-static uint64_t event(uint32_t port, enum event kind, size_t range)
-{
-	return (uint64_t)port << 40 | (uint64_t)kind << 32 | range;
-}
-
-static int compare_events(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static int compare_edges(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(struct edge));
-}
-
-static void find_edges(const struct table_bind *bind, struct edge *from, struct edge *to)
-{
-	const struct netaddr *addr = &bind->prefix.addr;
-	unsigned at = netaddr_size(addr);
-
-	*from = (struct edge){{bind->protocol, addr->family}};
-	memcpy(from->bytes + 3, addr->bytes, at);
-	*to = *from;
-	for (unsigned bit = bind->prefix.length; bit < netaddr_bits(addr); bit++)
-		to->bytes[3 + bit / 8] |= (uint8_t)(0x80 >> bit % 8);
-	while (++to->bytes[2 + at] == 0)
-		at--;
-}
-
-static uint32_t find_edge(const struct sweep *sweep, const struct edge *edge)
-{
-	const struct edge *found = bsearch(edge, sweep->edges, sweep->edge_count, sizeof(*sweep->edges), compare_edges);
-
-	return (uint32_t)(found - sweep->edges);
-}
-
-static void stamp(struct node *node, int32_t port)
-{
-	node->last = node->stamp = port;
-}
-
-/* Tells the children what the node knows. Before a change below the node, because the stamp is about the addresses that
- * have `min` now. */
-static void push(struct sweep *sweep, size_t at)
-{
-	struct node *node = &sweep->nodes[at], *children = &sweep->nodes[2 * at];
-
-	for (int i = 0; i < 2 && node->stamp != NEVER; i++)
-		if (children[i].min == node->min - node->count)
-			stamp(&children[i], node->stamp);
-	node->stamp = NEVER;
-}
-
-/* The node `at` has the leaves from `low` up to, but without, `high`. */
-static void add(struct sweep *sweep, size_t at, size_t low, size_t high, const struct range *range, int change)
-{
-	struct node *node = &sweep->nodes[at], *children = &sweep->nodes[2 * at];
-
-	if (range->to <= low || high <= range->from)
-		return;
-	if (range->from <= low && high <= range->to) {
-		node->count += change;
-		node->min += change;
-		return;
-	}
-	push(sweep, at);
-	add(sweep, 2 * at, low, (low + high) / 2, range, change);
-	add(sweep, 2 * at + 1, (low + high) / 2, high, range, change);
-	node->min = node->count + (children[0].min < children[1].min ? children[0].min : children[1].min);
-}
-
-/* Returns the last port at which an address of the range had no open bind. */
-static int32_t last_gap(struct sweep *sweep, size_t at, size_t low, size_t high, const struct range *range)
-{
-	int32_t left, right;
-
-	if (range->to <= low || high <= range->from)
-		return NEVER;
-	if (range->from <= low && high <= range->to)
-		return sweep->nodes[at].last;
-	push(sweep, at);
-	left = last_gap(sweep, 2 * at, low, (low + high) / 2, range);
-	right = last_gap(sweep, 2 * at + 1, (low + high) / 2, high, range);
-	return left > right ? left : right;
-}
-
-static void table_bind_ports_run(struct sweep *sweep)
-{
-	struct node *root = &sweep->nodes[1];
-	size_t count = 2 * sweep->new_count + sweep->old_count;
-	int32_t port = 0;
-
-	qsort(sweep->events, count, sizeof(*sweep->events), compare_events);
-	for (size_t i = 0; i < count; i++) {
-		enum event kind = (enum event)(sweep->events[i] >> 32 & 0xff);
-		size_t number = (uint32_t)sweep->events[i];
-		const struct range *range = &sweep->ranges[number];
-		int32_t now = (int32_t)(sweep->events[i] >> 40);
-
-		/* Nothing has changed since the events of `port`, up to the port before this one. */
-		if (now > port && root->min == 0)
-			stamp(root, now - 1);
-		port = now;
-		if (kind == EVENT_ASK && root->min == 0)
-			stamp(root, now);
-		if (kind == EVENT_ASK)
-			sweep->lost[number - sweep->new_count] =
-				last_gap(sweep, 1, 0, sweep->leaves, range) >= range->bind->port_start;
-		else
-			add(sweep, 1, 0, sweep->leaves, range, kind == EVENT_OPEN ? 1 : -1);
-	}
-}
-
-/* Fills the ranges of a set, whose edges are not numbered yet, and the edges. */
-static void collect(struct sweep *sweep, const struct table_set *set, size_t *count)
-{
-	for (uint32_t t = 0; t < set->count; t++)
-		for (uint32_t i = 0; i < set->tables[t].bind_count; i++) {
-			const struct table_bind *bind = &set->tables[t].binds[i];
-
-			sweep->ranges[(*count)++].bind = bind;
-			find_edges(bind, &sweep->edges[sweep->edge_count], &sweep->edges[sweep->edge_count + 1]);
-			sweep->edge_count += 2;
-		}
-}
-
-static void sort_edges(struct sweep *sweep)
+static int collect(struct spans *spans, const struct table_set *set)
 {
 	size_t count = 0;
 
-	qsort(sweep->edges, sweep->edge_count, sizeof(*sweep->edges), compare_edges);
-	for (size_t i = 0; i < sweep->edge_count; i++)
-		if (count == 0 || compare_edges(&sweep->edges[count - 1], &sweep->edges[i]) != 0)
-			sweep->edges[count++] = sweep->edges[i];
-	sweep->edge_count = count;
+	spans->items = calloc(table_set_totals(set).binds + 1, sizeof(*spans->items));
+	if (!spans->items)
+		return -ENOMEM;
+	for (uint32_t t = 0; t < set->count; t++)
+		for (uint32_t i = 0; i < set->tables[t].bind_count; i++)
+			spans->items[count++] = set->tables[t].binds[i];
+	qsort(spans->items, count, sizeof(*spans->items), table_bind_compare);
+	for (size_t i = 0; i < count; i++) {
+		const struct table_bind *bind = &spans->items[i];
+		struct table_bind *last = &spans->items[spans->count ? spans->count - 1 : 0];
+
+		spans->lengths[bind->prefix.addr.family][bind->prefix.length] = true;
+		if (!spans->count || table_bind_compare_prefixes(last, bind) != 0 || bind->port_start > last->port_end + 1)
+			spans->items[spans->count++] = *bind;
+		else if (bind->port_end > last->port_end)
+			last->port_end = bind->port_end;
+	}
+	return 0;
 }
 
-static void plan_events(struct sweep *sweep, size_t count)
+/* Finds the span of exactly this prefix that has the first port of `part`. NULL: there is none, and no such span has
+ * one of the ports of `part`, which loses its last ones for this. */
+static const struct table_bind *find_span(
+	const struct spans *spans, const struct netprefix *prefix, struct table_bind *part)
 {
-	uint64_t *events = sweep->events;
+	struct table_bind key = *part;
+	const struct table_bind *next;
+	size_t after;
 
-	for (size_t i = 0; i < count; i++) {
-		struct range *range = &sweep->ranges[i];
-		struct edge from, to;
+	key.prefix = *prefix;
+	key.port_end = UINT16_MAX;
+	ARRAY_BISECT(after, spans->count, table_bind_compare(&spans->items[after], &key) <= 0);
+	next = &spans->items[after];
+	if (after > 0 && table_bind_compare_prefixes(next - 1, &key) == 0 && next[-1].port_end >= part->port_start)
+		return next - 1;
+	if (after < spans->count && table_bind_compare_prefixes(next, &key) == 0 && next->port_start <= part->port_end)
+		part->port_end = next->port_start - 1;
+	return NULL;
+}
 
-		find_edges(range->bind, &from, &to);
-		range->from = find_edge(sweep, &from);
-		range->to = find_edge(sweep, &to);
-		if (i < sweep->new_count) {
-			*events++ = event(range->bind->port_start, EVENT_OPEN, i);
-			*events++ = event(range->bind->port_end + 1u, EVENT_CLOSE, i);
-		} else {
-			*events++ = event(range->bind->port_end, EVENT_ASK, i);
-		}
+/* The same for the prefix of `part` and those around it. */
+static const struct table_bind *find_around(const struct spans *spans, struct table_bind *part)
+{
+	const struct table_bind *found = NULL;
+	struct netprefix prefix = part->prefix;
+
+	for (unsigned length = part->prefix.length + 1; length-- > 0 && !found;) {
+		if (!spans->lengths[prefix.addr.family][length])
+			continue;
+		prefix.length = (uint8_t)length;
+		netprefix_mask(prefix.addr.bytes, netaddr_size(&prefix.addr), length);
+		found = find_span(spans, &prefix, part);
 	}
+	return found;
+}
+
+static bool has_inside(const struct spans *spans, const struct table_bind *part)
+{
+	size_t after;
+
+	ARRAY_BISECT(after, spans->count, table_bind_compare_prefixes(&spans->items[after], part) <= 0);
+	return after < spans->count && table_bind_contains(part, &spans->items[after]);
+}
+
+static bool is_lost(struct spans *spans, const struct table_bind *bind);
+
+/* Begins with a half that has no span inside it, because that takes no time. */
+static bool is_half_lost(struct spans *spans, struct table_bind first)
+{
+	unsigned bit = first.prefix.length++;
+	struct table_bind second = first;
+
+	second.prefix.addr.bytes[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
+	if (has_inside(spans, &second))
+		return is_lost(spans, &first) || is_lost(spans, &second);
+	return is_lost(spans, &second) || is_lost(spans, &first);
+}
+
+static bool is_lost(struct spans *spans, const struct table_bind *bind)
+{
+	const struct table_bind *around;
+	struct table_bind part = *bind;
+
+	for (uint32_t port = bind->port_start; port <= bind->port_end; port = (around ? around : &part)->port_end + 1u) {
+		if (spans->looks == 0)
+			return false;
+		spans->looks--;
+		part.port_start = (uint16_t)port;
+		part.port_end = bind->port_end;
+		around = find_around(spans, &part);
+		if (!around && (!has_inside(spans, &part) || is_half_lost(spans, part)))
+			return true;
+	}
+	return false;
 }
 
 int table_bind_ports_lost(const struct table_set *old, const struct table_set *new, bool *lost)
 {
-	struct sweep sweep = {.old_count = table_set_totals(old).binds,
-		.new_count = table_set_totals(new).binds,
-		.leaves = 1,
-		.lost = lost};
-	size_t all = sweep.old_count + sweep.new_count, count = 0;
-	int error = -ENOMEM;
+	struct spans spans = {
+		.looks = LOOKS * (16384 + (uint64_t)table_set_totals(old).binds + table_set_totals(new).binds)};
 
-	while (sweep.leaves < 2 * all + 1)
-		sweep.leaves *= 2;
-	sweep.edges = calloc(2 * all + 1, sizeof(*sweep.edges));
-	sweep.ranges = calloc(all + 1, sizeof(*sweep.ranges));
-	sweep.nodes = calloc(2 * sweep.leaves, sizeof(*sweep.nodes));
-	sweep.events = calloc(2 * all + 1, sizeof(*sweep.events));
-	if (sweep.edges && sweep.ranges && sweep.nodes && sweep.events) {
-		for (size_t i = 0; i < 2 * sweep.leaves; i++)
-			sweep.nodes[i].last = sweep.nodes[i].stamp = NEVER;
-		collect(&sweep, new, &count);
-		collect(&sweep, old, &count);
-		sort_edges(&sweep);
-		plan_events(&sweep, all);
-		table_bind_ports_run(&sweep);
-		error = 0;
-	}
-	free(sweep.edges);
-	free(sweep.ranges);
-	free(sweep.nodes);
-	free(sweep.events);
-	return error;
+	if (collect(&spans, new) < 0)
+		return -ENOMEM;
+	for (uint32_t t = 0; t < old->count; t++)
+		for (uint32_t i = 0; i < old->tables[t].bind_count; i++)
+			*lost++ = is_lost(&spans, &old->tables[t].binds[i]);
+	free(spans.items);
+	return 0;
 }

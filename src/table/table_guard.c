@@ -11,14 +11,6 @@
 #include "table/table_bind_index.h"
 #include "table/table_bind_ports.h"
 
-/* Text like "10.0.0.1, 10.0.0.2, 10.0.0.3 and 4 more". */
-struct list {
-	unsigned count;
-	char text[256];
-};
-
-#define LIST_MAX 3 /* named elements */
-
 /* A usable backend of a table. */
 struct offer {
 	struct netaddr addr;
@@ -35,23 +27,6 @@ struct comparison {
 	size_t offer_count;
 	struct table_mask heirs[TABLE_MAX_TABLES]; /* for each old table: the new tables that take its place */
 };
-
-static void list_add(struct list *list, const char *element)
-{
-	size_t used = strlen(list->text);
-
-	if (list->count++ < LIST_MAX)
-		snprintf(list->text + used, sizeof(list->text) - used, "%s%s", used ? ", " : "", element);
-}
-
-static const char *list_end(struct list *list)
-{
-	size_t used = strlen(list->text);
-
-	if (list->count > LIST_MAX)
-		snprintf(list->text + used, sizeof(list->text) - used, " and %u more", list->count - LIST_MAX);
-	return list->text;
-}
 
 static void lose(struct comparison *comparison, bool dangerous, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -115,61 +90,53 @@ static bool has_any_bind(const struct table_set *set)
 
 static void lose_binds(struct comparison *comparison, const struct table *table, const char *label, bool vanishes)
 {
-	struct list list = {0};
+	struct text_list list = {0};
 	char text[TABLE_BIND_TEXT_MAX];
 
 	for (uint32_t i = 0; i < table->bind_count; i++)
-		list_add(&list, table_bind_text(&table->binds[i], text));
+		text_list_add(&list, table_bind_text(&table->binds[i], text));
 	lose(comparison, true, "table %s %s: %s", label,
-		vanishes ? "vanishes with all its binds" : "loses all its binds", list_end(&list));
-}
-
-static int compare_prefixes(const void *a, const void *b)
-{
-	const struct netprefix *x = a, *y = b;
-	int order = netaddr_compare(&x->addr, &y->addr);
-
-	return order ? order : (int)x->length - y->length;
+		vanishes ? "vanishes with all its binds" : "loses all its binds", list.text);
 }
 
 /* Reports the VIPs of a table that have lost addresses. `lost` has room for all binds. */
 static void compare_vips(
 	struct comparison *comparison, const struct table *table, const char *label, bool busy, struct netprefix *lost)
 {
-	struct list list = {0};
+	struct text_list list = {0};
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < table->bind_count; i++)
 		if (table_bind_index_cover(&comparison->index, &table->binds[i].prefix) != TABLE_COVER_ALL)
 			lost[count++] = table->binds[i].prefix;
-	qsort(lost, count, sizeof(*lost), compare_prefixes);
+	qsort(lost, count, sizeof(*lost), netprefix_compare);
 	for (uint32_t i = 0; i < count; i++) {
 		char prefix[NETPREFIX_TEXT_MAX], text[NETPREFIX_TEXT_MAX + 8];
 		bool part = table_bind_index_cover(&comparison->index, &lost[i]) == TABLE_COVER_PART;
 
-		if (i && compare_prefixes(&lost[i - 1], &lost[i]) == 0)
+		if (i && netprefix_compare(&lost[i - 1], &lost[i]) == 0)
 			continue;
 		snprintf(text, sizeof(text), "%s%s", part ? "part of " : "", netprefix_format(&lost[i], prefix));
-		list_add(&list, text);
+		text_list_add(&list, text);
 	}
 	if (count)
 		lose(comparison, busy, "table %s loses %u VIP%s%s: %s", label, list.count, text_plural(list.count),
-			busy ? ", and it has traffic" : "", list_end(&list));
+			busy ? ", and it has traffic" : "", list.text);
 }
 
 /* Warns about binds whose addresses are kept, but not their protocol or all of their ports. */
 static void compare_ports(struct comparison *comparison, const struct table *table, const char *label)
 {
-	struct list list = {0};
+	struct text_list list = {0};
 	char text[TABLE_BIND_TEXT_MAX];
 
 	for (uint32_t i = 0; i < table->bind_count; i++)
 		if (table_bind_index_cover(&comparison->index, &table->binds[i].prefix) == TABLE_COVER_ALL &&
 			comparison->lost_ports[i])
-			list_add(&list, table_bind_text(&table->binds[i], text));
+			text_list_add(&list, table_bind_text(&table->binds[i], text));
 	if (list.count)
 		lose(comparison, false, "table %s loses ports or protocols of %u bind%s: %s", label, list.count,
-			text_plural(list.count), list_end(&list));
+			text_plural(list.count), list.text);
 }
 
 /* Warns about QUIC configurations that connections may have, and that no heir has. */
@@ -177,7 +144,7 @@ static void compare_quic(struct comparison *comparison, const struct table *tabl
 {
 	const struct table_set *new = comparison->guard->new;
 	const struct table_mask *heirs = &comparison->heirs[t];
-	struct list list = {0};
+	struct text_list list = {0};
 
 	for (uint32_t i = 0; i < table->quic_count; i++) {
 		bool kept = false;
@@ -187,12 +154,12 @@ static void compare_quic(struct comparison *comparison, const struct table *tabl
 			kept |= !table_quic_change(table, &new->tables[h], table->quic[i].id);
 		snprintf(id, sizeof(id), "%u", table->quic[i].id);
 		if (!kept)
-			list_add(&list, id);
+			text_list_add(&list, id);
 	}
 	if (list.count)
 		lose(comparison, false,
 			"table %s loses or changes QUIC configuration%s %s: connections that still have their connection IDs go by their rows",
-			label, text_plural(list.count), list_end(&list));
+			label, text_plural(list.count), list.text);
 }
 
 static int compare_offers(const void *a, const void *b)
@@ -264,7 +231,7 @@ static bool is_offered(const struct comparison *comparison, const struct netaddr
 static bool compare_backends(struct comparison *comparison, uint32_t t, const char *label)
 {
 	const struct table_guard *guard = comparison->guard;
-	struct list lost = {0};
+	struct text_list lost = {0};
 	size_t usable;
 	struct offer *old = list_offers(guard->old, t, t + 1, &usable);
 	char text[NETADDR_TEXT_MAX];
@@ -273,11 +240,11 @@ static bool compare_backends(struct comparison *comparison, uint32_t t, const ch
 		return false;
 	for (size_t i = 0; i < usable; i++)
 		if (!is_offered(comparison, &old[i].addr, &comparison->heirs[t]))
-			list_add(&lost, netaddr_format(&old[i].addr, text));
+			text_list_add(&lost, netaddr_format(&old[i].addr, text));
 	free(old);
 	if (guard->max_shrink < TABLE_GUARD_OFF && (uint64_t)lost.count * 100 > (uint64_t)usable * guard->max_shrink)
 		lose(comparison, true, "table %s loses %u of its %zu usable backends, and max_shrink is %u %%: %s",
-			label, lost.count, usable, guard->max_shrink, list_end(&lost));
+			label, lost.count, usable, guard->max_shrink, lost.text);
 	return true;
 }
 
@@ -309,12 +276,12 @@ static bool compare_table(struct comparison *comparison, uint32_t t)
 static void lose_everything(struct comparison *comparison)
 {
 	const struct table_set *old = comparison->guard->old;
-	struct list list = {0};
+	struct text_list list = {0};
 	char buf[16];
 
 	for (uint32_t t = 0; t < old->count; t++)
-		list_add(&list, table_label(old, t, buf));
-	lose(comparison, true, "all tables vanish: %s", list_end(&list));
+		text_list_add(&list, table_label(old, t, buf));
+	lose(comparison, true, "all tables vanish: %s", list.text);
 }
 
 /* `replaces` confirms one change. If the set in use has the same one, that change was made before. */

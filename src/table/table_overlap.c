@@ -48,19 +48,10 @@ struct sweep {
 	uint64_t *events;
 };
 
-static int compare_prefixes(const struct table_bind *a, const struct table_bind *b)
-{
-	int order = (int)a->protocol - b->protocol;
-
-	if (!order)
-		order = netaddr_compare(&a->prefix.addr, &b->prefix.addr);
-	return order ? order : (int)a->prefix.length - b->prefix.length;
-}
-
 static int compare_items(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
-	int order = compare_prefixes(x->bind, y->bind);
+	int order = table_bind_compare_prefixes(x->bind, y->bind);
 
 	return order ? order : (x->rank > y->rank) - (x->rank < y->rank);
 }
@@ -72,11 +63,6 @@ static int compare_events(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static bool contains(const struct table_bind *outer, const struct table_bind *inner)
-{
-	return outer->protocol == inner->protocol && netprefix_covers(&outer->prefix, &inner->prefix.addr);
-}
-
 static void find_groups(struct sweep *sweep)
 {
 	uint32_t count = 0, open = NONE;
@@ -84,12 +70,12 @@ static void find_groups(struct sweep *sweep)
 	for (uint32_t at = 0; at < sweep->count; at++) {
 		const struct table_bind *bind = sweep->items[at].bind;
 
-		if (at > 0 && compare_prefixes(sweep->items[at - 1].bind, bind) == 0) {
+		if (at > 0 && table_bind_compare_prefixes(sweep->items[at - 1].bind, bind) == 0) {
 			sweep->groups[count - 1].end++;
 			sweep->items[at].group = count - 1;
 			continue;
 		}
-		while (open != NONE && !contains(sweep->items[sweep->groups[open].first].bind, bind)) {
+		while (open != NONE && !table_bind_contains(sweep->items[sweep->groups[open].first].bind, bind)) {
 			sweep->groups[open].inside_end = at;
 			open = sweep->groups[open].parent;
 		}

@@ -7,8 +7,6 @@
 #include "cli/doctor/fleet/fleet.h"
 #include "program/installed.h"
 
-#define MAX_NAMED 3 /* objects of one finding */
-
 /* In the order in which they are printed. docs/reference/doctor.md lists them, too. */
 static const struct findings_check checks[] = {
 	{"privileges", doctor_privileges, NULL},
@@ -48,17 +46,6 @@ static const struct command_option options[] = {
 		INSTALLED_FLEET_CONF},
 	{0},
 };
-
-void doctor_objects_add(struct doctor_objects *objects, const char *name)
-{
-	char *end = objects->text + objects->named;
-	size_t room = sizeof(objects->text) - objects->named;
-
-	if (objects->count++ < MAX_NAMED)
-		objects->named += (size_t)snprintf(end, room, "%s%.255s", objects->named ? ", " : "", name);
-	else
-		snprintf(end, room, " and %u more", objects->count - MAX_NAMED);
-}
 
 static int look(const struct command_args *args, const char *root)
 {

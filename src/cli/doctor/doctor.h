@@ -71,14 +71,6 @@ const char *doctor_ignored_argument(const struct doctor *doctor, const char **wh
 /* Writes the CPUs of the lcores that forward, without those that this host does not have. */
 void doctor_worker_cpus(const struct doctor *doctor, cpu_set_t *cpus);
 
-/* The objects of one finding: the first ones by name, and the number of the others. All zeros: none. */
-struct doctor_objects {
-	char text[1024]; /* "web", or "web, shop, mail and 61 more" */
-	unsigned count;
-	size_t named; /* bytes of the text that are names */
-};
-void doctor_objects_add(struct doctor_objects *objects, const char *name);
-
 /* bifurcation.c: calls `each` with the NAME of each /etc/glb/bifurcate.d/NAME.conf; checks these files. */
 typedef void doctor_each_vf(const struct doctor *doctor, const char *name);
 void doctor_vfs(const struct doctor *doctor, doctor_each_vf *each);

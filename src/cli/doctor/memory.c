@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/doctor/doctor.h"
+#include "common/text.h"
 #include "program/host/hugepages.h"
 
 static const struct finding all_used = {FINDINGS_FAIL, NULL,
@@ -36,7 +37,7 @@ static bool is_mounted(const struct doctor *doctor)
 static void report_node(const struct doctor *doctor, size_t first)
 {
 	long node = doctor_node(doctor, &doctor->eal.ports[first]);
-	struct doctor_objects cards = {0};
+	struct text_list cards = {0};
 	char folder[128];
 
 	snprintf(folder, sizeof(folder), "/sys/devices/system/node/node%ld/hugepages", node);
@@ -48,7 +49,7 @@ static void report_node(const struct doctor *doctor, size_t first)
 			continue;
 		if (i < first)
 			return;
-		doctor_objects_add(&cards, doctor->eal.ports[i].name);
+		text_list_add(&cards, doctor->eal.ports[i].name);
 	}
 	findings_add(&node_without, cards.text, findings_value("%ld", node), host_path(&doctor->host, "%s", folder));
 }

@@ -83,7 +83,7 @@ static void report_overhead(const struct doctor *doctor, uint32_t first)
 {
 	const struct steering_config *steering = &doctor->conf.steering;
 	unsigned needed = needed_mtu(doctor, first);
-	struct doctor_objects tables = {0};
+	struct text_list tables = {0};
 	char label[16];
 
 	if (steering->outbound_mtu >= needed || steering->send_too_big)
@@ -93,7 +93,7 @@ static void report_overhead(const struct doctor *doctor, uint32_t first)
 			continue;
 		if (i < first)
 			return;
-		doctor_objects_add(&tables, table_label(&doctor->table, i, label));
+		text_list_add(&tables, table_label(&doctor->table, i, label));
 	}
 	findings_add(&no_room, tables.text, findings_value("%d", CLIENT_MTU), findings_value("%u", needed),
 		findings_value("%u", steering->outbound_mtu));

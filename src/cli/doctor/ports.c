@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/doctor/doctor.h"
+#include "common/text.h"
 #include "program/host/interface.h"
 
 #define MELLANOX_ID "0x15b3"
@@ -150,13 +151,13 @@ static void check_member(void *context, const char *name)
 }
 
 /* Adds the card to `without` if it has no group. */
-static void check_iommu_of(const struct doctor *doctor, const struct eal_args_port *port, struct doctor_objects *without)
+static void check_iommu_of(const struct doctor *doctor, const struct eal_args_port *port, struct text_list *without)
 {
 	struct group group = {.doctor = doctor, .port = port};
 	const char *device;
 
 	if (!host_link(doctor_pci(doctor, port, "iommu_group"), group.number)) {
-		doctor_objects_add(without, port->name);
+		text_list_add(without, port->name);
 		return;
 	}
 	host_each(doctor_pci(doctor, port, "iommu_group/devices"), check_member, &group);
@@ -170,7 +171,7 @@ static void check_iommu_of(const struct doctor *doctor, const struct eal_args_po
 void doctor_iommu(void *subject)
 {
 	const struct doctor *doctor = subject;
-	struct doctor_objects without = {0};
+	struct text_list without = {0};
 
 	if (!doctor_has_pci(doctor))
 		findings_ok("", "not needed: " DOCTOR_NO_PCI);
