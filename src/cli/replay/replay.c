@@ -269,13 +269,9 @@ static int open_all(const struct command_args *args, struct replay *replay)
 
 static int parse_mac(const char *option, const char *text, uint8_t mac[6])
 {
-	static const uint8_t zero[6];
+	const char *fault = conf_parse_unicast_mac(text, mac);
 
-	if (!conf_parse_mac(text, mac))
-		return command_usage("replay: --%s: '%s' is not a MAC like 02:00:00:00:00:01", option, text);
-	if (mac[0] & 1 || memcmp(mac, zero, sizeof(zero)) == 0)
-		return command_usage("replay: --%s: '%s' is not a unicast MAC", option, text);
-	return COMMAND_OK;
+	return fault ? command_usage("replay: --%s: '%s' %s", option, text, fault) : COMMAND_OK;
 }
 
 /* Reads the options, or takes their defaults. */
