@@ -9,6 +9,7 @@
 #include "bifurcate/vf/vf_conf.h"
 #include "cli/check/check_environment.h"
 #include "cli/check/check_healthcheck.h"
+#include "common/content.h"
 #include "common/file/file.h"
 #include "director/conf/conf.h"
 #include "fleet/fleet_conf.h"
@@ -16,8 +17,6 @@
 
 #define HEAD_MAX         65536 /* bytes of the file that tell its kind */
 #define BIFURCATE_FOLDER "bifurcate.d"
-
-#define CAPTURE "is a packet capture, neither a table nor a configuration: replay reads captures"
 
 static const char *const names[] = {
 	[CHECK_JSON_TABLE] = "JSON table",
@@ -61,35 +60,27 @@ static enum check_kind kind_by_name(const char *path, char first)
 	return isalpha((unsigned char)first) || first == '#' || first == '/' ? CHECK_DIRECTOR_CONF : CHECK_JSON_TABLE;
 }
 
-static const char *find_advice(const char *head, size_t size)
+const char *check_kind_advice(const char *path)
 {
 	static const struct {
 		const char *magic, *advice;
 	} others[] = {
-		{"\xa1\xb2\xc3\xd4", CAPTURE},
-		{"\xd4\xc3\xb2\xa1", CAPTURE},
-		{"\xa1\xb2\x3c\x4d", CAPTURE},
-		{"\x4d\x3c\xb2\xa1", CAPTURE},
-		{"\x0a\x0d\x0d\x0a", CAPTURE},
 		{"\x1f\x8b\x08", "is compressed with gzip: decompress it with gunzip, and check the result"},
 		{"\xfd\x37zXZ", "is compressed with xz: decompress it with unxz, and check the result"},
 		{"\x28\xb5\x2f\xfd", "is compressed with zstd: decompress it with unzstd, and check the result"},
 		{"\x7f\x45LF", "is a program or a library, neither a table nor a configuration"},
 	};
+	enum content content;
+	char head[8];
+	size_t size;
 
+	if (content_read(path, &content) == 0 && content == CONTENT_CAPTURE)
+		return "is a packet capture, neither a table nor a configuration: replay reads captures";
+	file_read_head(path, head, sizeof(head), &size);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (size >= strlen(others[i].magic) && memcmp(head, others[i].magic, strlen(others[i].magic)) == 0)
 			return others[i].advice;
 	return NULL;
-}
-
-const char *check_kind_advice(const char *path)
-{
-	char head[8];
-	size_t size;
-
-	file_read_head(path, head, sizeof(head), &size);
-	return find_advice(head, size);
 }
 
 /* Returns the kind that most keys in the text belong to. CHECK_OTHER: two kinds have as many. */
@@ -130,7 +121,7 @@ enum check_kind check_kind_of(const char *path, const char *name)
 	start = head + strspn(head, " \t\r\n");
 	if (size >= 4 && memcmp(head, "GLBD", 4) == 0)
 		return CHECK_BINARY_TABLE;
-	if (find_advice(head, size))
+	if (check_kind_advice(path))
 		return CHECK_OTHER;
 	if (check_environment_is(head))
 		return CHECK_ENVIRONMENT;
