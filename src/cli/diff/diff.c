@@ -54,62 +54,30 @@ static int unknown_table(const struct table_set_diff *result, const char *name)
 	return code;
 }
 
-/* The checks of a backend, with all settings that its file has for them. */
-struct checks {
-	struct http_settings http;
-	char *text;
-};
-
-static void read_checks(const struct table_document *document, uint32_t table, uint32_t backend, struct checks *checks)
-{
-	*checks = (struct checks){0};
-	table_health_http(&document->health, table, backend, &checks->http);
-	checks->text = table_health_text(&document->health.tables[table].backends[backend], &checks->http);
-}
-
-static const char *headers_of(const struct checks *checks)
-{
-	return checks->http.values[HTTP_HEADERS] ? checks->http.values[HTTP_HEADERS] : "";
-}
-
-static void compare_checks(
-	json_t *lines, const char *table, const char *addr, const struct checks *old, const struct checks *new)
-{
-	char *line = NULL;
-	int size = 0;
-
-	if (!old->text || !new->text)
-		return;
-	if (strcmp(old->text, new->text) != 0)
-		size = asprintf(&line, "%s: backend %s: checks: %s -> %s", table, addr, old->text, new->text);
-	else if (strstr(new->text, "headers") && strcmp(headers_of(old), headers_of(new)) != 0)
-		size = asprintf(&line, "%s: backend %s: checks: other http_headers", table, addr);
-	if (size > 0) {
-		json_array_append_new(lines, json_text(line));
-		free(line);
-	}
-}
-
 static void compare_table_checks(
 	json_t *lines, const struct table_document *before, uint32_t b, const struct table_document *after, uint32_t a)
 {
 	const struct table *old = &before->set.tables[b], *new = &after->set.tables[a];
-
 	uint32_t *order = table_backend_order(old);
 
 	for (uint32_t i = 0; i < new->backend_count; i++) {
 		uint32_t j = table_find_backend(old, order, &new->backends[i].addr);
-		char addr[NETADDR_TEXT_MAX], label[16];
-		struct checks first, second;
+		char addr[NETADDR_TEXT_MAX], label[16], *change, *line;
+		struct http_settings first = {0}, second = {0};
 
 		if (j == old->backend_count)
 			continue;
-		read_checks(before, b, j, &first);
-		read_checks(after, a, i, &second);
-		compare_checks(lines, table_label(&after->set, a, label), netaddr_format(&new->backends[i].addr, addr),
-			&first, &second);
-		free(first.text);
-		free(second.text);
+		/* All settings that the files have for the checks. */
+		table_health_http(&before->health, b, j, &first);
+		table_health_http(&after->health, a, i, &second);
+		change = diff_checks(
+			&before->health.tables[b].backends[j], &first, &after->health.tables[a].backends[i], &second);
+		if (change && asprintf(&line, "%s: backend %s: checks: %s", table_label(&after->set, a, label),
+				      netaddr_format(&new->backends[i].addr, addr), change) >= 0) {
+			json_array_append_new(lines, json_text(line));
+			free(line);
+		}
+		free(change);
 	}
 	free(order);
 }

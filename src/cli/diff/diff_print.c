@@ -267,6 +267,24 @@ static void print_quic(const struct table_diff *table)
 	}
 }
 
+char *diff_checks(const struct check_targets *old, const struct http_settings *old_http,
+	const struct check_targets *new, const struct http_settings *new_http)
+{
+	const char *before = old_http ? old_http->values[HTTP_HEADERS] : NULL,
+		   *after = new_http ? new_http->values[HTTP_HEADERS] : NULL;
+	char *old_text = table_health_text(old, old_http), *new_text = table_health_text(new, new_http), *change = NULL;
+
+	if (old_text && new_text && strcmp(old_text, new_text) != 0) {
+		if (asprintf(&change, "%s -> %s", old_text, new_text) < 0)
+			change = NULL;
+	} else if (new_text && strstr(new_text, "headers") && strcmp(before ? before : "", after ? after : "") != 0) {
+		change = strdup("other http_headers");
+	}
+	free(old_text);
+	free(new_text);
+	return change;
+}
+
 struct bind_lines {
 	uint32_t count, lost;
 };

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "cli/diff/table_diff.h"
+#include "table/file/table_health.h"
 
 enum diff_parts {
 	DIFF_BACKENDS = 1, /* the rows of each backend */
@@ -22,6 +23,11 @@ json_t *diff_describe_causes(const uint32_t causes[TABLE_DIFF_CAUSES]);
 
 /* Returns what happens to the UDP flows of a table with udp_moved. The caller frees it. NULL: out of memory. */
 char *diff_udp_text(const struct table_diff *table);
+
+/* Returns how the checks of a backend differ, such as "gue 19523 -> none", without values of headers. http: their
+ * settings; may be NULL. The caller frees it. NULL: they are the same, or out of memory. */
+char *diff_checks(const struct check_targets *old, const struct http_settings *old_http,
+	const struct check_targets *new, const struct http_settings *new_http);
 
 /* Returns true if the proxy has other server IDs than before. */
 bool diff_changes_server_ids(const struct table_diff_backend *backend);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/diff/diff_print.h"
 #include "table/file/json/table_json_quic.h"
 
 /* The two versions of a table. */
@@ -45,36 +46,20 @@ static const char *backend_text(const struct table_backend *backend, char buf[BA
 	return buf;
 }
 
-/* Headers are compared apart, because the texts do not have their values. */
-static bool is_same_headers(const struct http_settings *a, const struct http_settings *b)
-{
-	const char *first = a ? a->values[HTTP_HEADERS] : NULL, *second = b ? b->values[HTTP_HEADERS] : NULL;
-
-	return strcmp(first ? first : "", second ? second : "") == 0;
-}
-
-static void describe_checks(
-	struct versions *versions, const char *addr, const struct check_targets *old, const struct check_targets *new)
-{
-	char *before = table_health_text(old, old->http_settings), *after = table_health_text(new, new->http_settings);
-
-	if (before && after && strcmp(before, after) != 0)
-		line(versions, "backend %s: checks: %s -> %s", addr, before, after);
-	else if (!is_same_headers(old->http_settings, new->http_settings))
-		line(versions, "backend %s: checks: other http_headers", addr);
-	free(before);
-	free(after);
-}
-
 static void describe_backend(struct versions *versions, uint32_t old, uint32_t new)
 {
 	const struct table_backend *before = &versions->old->backends[old], *after = &versions->new->backends[new];
-	char addr[NETADDR_TEXT_MAX], first[BACKEND_TEXT_MAX], second[BACKEND_TEXT_MAX];
+	const struct check_targets *old_checks = &versions->old_health->backends[old],
+				   *new_checks = &versions->new_health->backends[new];
+	char addr[NETADDR_TEXT_MAX], first[BACKEND_TEXT_MAX], second[BACKEND_TEXT_MAX], *change;
 
 	netaddr_format(&after->addr, addr);
 	if (strcmp(backend_text(before, first), backend_text(after, second)) != 0)
 		line(versions, "backend %s: %s -> %s", addr, first, second);
-	describe_checks(versions, addr, &versions->old_health->backends[old], &versions->new_health->backends[new]);
+	change = diff_checks(old_checks, old_checks->http_settings, new_checks, new_checks->http_settings);
+	if (change)
+		line(versions, "backend %s: checks: %s", addr, change);
+	free(change);
 }
 
 static void describe_backends(struct versions *versions)
