@@ -5,8 +5,10 @@
 There are packets and tables of proxies with IPv4 and with IPv6 addresses. Random bytes hardly ever become one of them.
 """
 
+import base64
 import json
 import shutil
+import struct
 import sys
 from pathlib import Path
 
@@ -104,10 +106,72 @@ def underlay():
         yield b"\x02\x01" + f.ipv6("ff02::1", own["IPv6"], f.ICMPV6, error)  # no router has this source
 
 
+def message(kind, header, *attributes):
+    """A message of rtnetlink. Attributes: (type, bytes)."""
+    body = header
+    for name, value in attributes:
+        body += struct.pack("=HH", 4 + len(value), name) + value + bytes(-len(value) % 4)
+    return struct.pack("=IHHII", 16 + len(body), kind, 0, 1, 0) + body
+
+
+def netlink():
+    """Routes with one and several next hops, a next hop object and a group, a neighbour, and a VLAN."""
+    for family, prefix, gateway in ((2, bytes([203, 0, 113, 0]), bytes([192, 0, 2, 1])), (10, bytes([0x20, 1]) + bytes(14), bytes([0xfe, 0x80]) + bytes(14))):
+        route = struct.pack("=BBBBBBBBI", family, 24, 0, 0, 254, 3, 0, 1, 0)
+        target = [(1, prefix), (15, struct.pack("=I", 254))]
+        hops = b"".join(struct.pack("=HBBi", 8 + 4 + len(gateway), 0, 0, n) + struct.pack("=HH", 4 + len(gateway), 5) + gateway for n in (2, 3))
+        yield message(24, route, *target, (5, gateway), (4, struct.pack("=i", 2)))
+        yield message(24, route, *target, (9, hops))
+        yield message(24, route, *target, (30, struct.pack("=I", 7)))
+        yield message(104, struct.pack("=BBBBI", family, 0, 0, 0, 0), (1, struct.pack("=I", 7)), (5, struct.pack("=i", 2)), (6, gateway))
+        yield message(28, struct.pack("=BBHiHBB", family, 0, 0, 2, 2, 0, 1), (1, gateway), (2, bytes([2, 0, 0, 0, 0, 1])))
+    yield message(104, bytes(8), (1, struct.pack("=I", 9)), (2, struct.pack("=IBBHIBBH", 7, 0, 0, 0, 8, 1, 0, 0)))
+    kind = struct.pack("=HH", 8, 1) + b"vlan"
+    yield message(16, struct.pack("=BBHiII", 0, 0, 1, 5, 1, 0), (3, b"eth0.7\0"), (4, struct.pack("=I", 1500)), (5, struct.pack("=I", 2)),
+                  (1, bytes([2, 0, 0, 0, 0, 1])), (18, kind))
+
+
+CONF = TESTS.parent / "config"
+
+
+def confs():
+    """The first byte is the kind of file, as in fuzz_conf."""
+    for kind, files in enumerate((["announce.conf"], sorted(path.relative_to(CONF) for path in CONF.glob("announce.d/*")), ["fleet.conf"], ["redirect.conf"], ["bifurcate.conf"])):
+        for file in files:
+            yield bytes([kind]) + (CONF / file).read_bytes()
+
+
+def etcd():
+    step = {"fingerprint": "00000000000000aa", "kind": "before", "broken": 0, "wait": "drained", "wait_s": 1}
+    rollout = {"id": "20260101-120000-1a2b", "takes_back": "", "by": "me", "reason": "", "began": "2026-01-01T12:00:00Z", "steps": [step] * 2,
+               "step": 1, "reached": False, "proved": False, "counted_s": 0, "limit_s": 300, "plan_revision": 1, "table_revision": 1, "without": ["lb9"],
+               "seen": {"lb1": {"healthy": True}}, "canary": "", "drains": [], "state": "running"}
+    yield json.dumps(rollout).encode()
+    pair = {"key": base64.b64encode(b"glb/table").decode(), "value": base64.b64encode(b"{}").decode(), "mod_revision": "7", "lease": "0"}
+    yield json.dumps({"header": {"revision": "9"}, "kvs": [pair], "count": "1"}).encode()
+
+
+def replies():
+    yield b"\x07" + b"# HELP m help\n# TYPE m counter\nm{l=\"a\",k=\"b\"} 12\nm 1e3\nglb_director_packets_total{lcore=\"1\"} 7\n# EOF\n"
+    yield bytes([0, 0, 0, 0, 2, 8, 1])  # a gRPC message: serving
+
+
+def scripts():
+    for path in sorted((TESTS.parent / "docs/howto/examples/connections").glob("*.sim")):
+        yield path.read_bytes()
+
+
 SEEDS = {
+    "conf": confs,
+    "conf_director": lambda: [(CONF / "director.conf").read_bytes()],
+    "conf_healthcheck": lambda: [(CONF / "healthcheck.conf").read_bytes()],
     "decode": lambda: (bytes.fromhex(packet["frame"]) for packet in vectors("gue.json")),
+    "etcd": etcd,
     "flow": lambda: (b"\x00" + frame for frame in frames()),
+    "netlink": netlink,
     "pipeline": pipeline,
+    "replies": replies,
+    "simulate": scripts,
     "table_file": table_files,
     "table_json": table_documents,
     "underlay": underlay,
