@@ -12,13 +12,14 @@
 
 #include "bench/baselines.h"
 #include "bench/copies.h"
+#include "bench/fused.h"
 #include "bench/kernel.h"
 #include "bench/report.h"
 #include "bench/sampler.h"
 #include "bench/subject.h"
 
 #define PORT            (RTE_MAX_ETHPORTS - 1)
-#define MAX_CONTENDERS  9
+#define MAX_CONTENDERS  10
 #define MAX_PASSES      4000
 #define FLOOR_PASSES    12
 #define PROFILE_SECONDS 2
@@ -31,7 +32,7 @@ struct contender {
 	unsigned lcores;
 	enum { DROPPED, LIMITED, UNLIMITED } unmatched; /* what happens to unmatched packets */
 	enum subject_capture capture;
-	int (*copy)(void *worker); /* in the place of worker_run(); NULL: none */
+	int (*run)(void *worker); /* in the place of worker_run(); NULL: none */
 	bool distributor; /* the first lcore distributes packets to both */
 };
 
@@ -64,8 +65,8 @@ static int run_lcore(void *unused)
 		rte_pause();
 	if (contender->baseline)
 		contender->baseline(PORT, (uint16_t)index, &stage.subject.shared.stop);
-	else if (contender->copy)
-		contender->copy(stage.subject.workers[index]);
+	else if (contender->run)
+		contender->run(stage.subject.workers[index]);
 	else
 		worker_run(stage.subject.workers[index]);
 	return 0;
@@ -123,30 +124,57 @@ static void add(struct contender contender)
 	contenders[contender_count++] = contender;
 }
 
-/* Measures all floors in this scenario and returns the fastest. */
-static struct contender find_floor(void)
+/* Measures the candidates in this scenario and returns the fastest. */
+static struct contender find_fastest(const struct contender *candidates, unsigned count)
 {
-	struct baseline_floor floors[BASELINE_MAX_FLOORS];
-	struct contender best = {0};
+	unsigned best = 0;
 	double least = 0, samples[FLOOR_PASSES];
-	static char how[80];
-	unsigned count = baseline_floors(floors);
 
 	for (unsigned i = 0; i < count; i++) {
-		struct contender floor = {.name = "floor", .baseline = floors[i].run, .lcores = 1};
 		struct report_line line;
 
 		for (unsigned p = 0; p < FLOOR_PASSES; p++)
-			samples[p] = timed_pass(&floor);
+			samples[p] = timed_pass(&candidates[i]);
 		report_summarise(&line, samples, FLOOR_PASSES);
 		if (i > 0 && line.p10 >= least)
 			continue;
 		least = line.p10;
-		best = floor;
-		snprintf(how, sizeof(how), "%s, %s", floors[i].store, floors[i].prefetch);
+		best = i;
 	}
-	best.how = how;
-	return best;
+	return candidates[best];
+}
+
+static struct contender find_floor(void)
+{
+	struct baseline_floor floors[BASELINE_MAX_FLOORS];
+	struct contender candidates[BASELINE_MAX_FLOORS];
+	static char how[BASELINE_MAX_FLOORS][80];
+	unsigned count = baseline_floors(floors);
+
+	for (unsigned i = 0; i < count; i++) {
+		snprintf(how[i], sizeof(how[i]), "%s, %s", floors[i].store, floors[i].prefetch);
+		candidates[i] =
+			(struct contender){.name = "floor", .how = how[i], .baseline = floors[i].run, .lcores = 1};
+	}
+	return find_fastest(candidates, count);
+}
+
+/* Adds the necessary work alone, if the packets are those that it takes. */
+static void add_fused(void)
+{
+	const struct world *world = &stage.scenario->world;
+	struct contender candidates[FUSED_COUNT];
+
+	if (stage.scenario->what || world->family != WORLD_V4 || world->tables > 1)
+		return;
+	if (!isa_usable(ISA_AVX512)) {
+		printf("this CPU has no AVX-512, so the necessary work alone (fused) is left out\n");
+		return;
+	}
+	for (unsigned i = 0; i < FUSED_COUNT; i++)
+		candidates[i] =
+			(struct contender){.name = "fused", .how = fused[i].prefetch, .run = fused[i].run, .lcores = 1};
+	add(find_fastest(candidates, FUSED_COUNT));
 }
 
 /*
@@ -204,8 +232,8 @@ static void add_captures(void)
 static void add_copies(void)
 {
 	static const struct contender copies[] = {
-		{.what = "watched", .copy = worker_run_watched},
-		{.what = "unwatched", .copy = worker_run_unwatched},
+		{.what = "watched", .run = worker_run_watched},
+		{.what = "unwatched", .run = worker_run_unwatched},
 	};
 
 	for (enum isa isa = ISA_COUNT; isa-- > 0;) {
@@ -243,6 +271,7 @@ static void list_contenders(void)
 		add((struct contender){.name = "macswap", .baseline = baseline_macswap, .lcores = 1});
 		add(floor);
 		add_director(1, true);
+		add_fused();
 		return;
 	}
 	for (unsigned lcores = 1; lcores <= 2; lcores++) {
@@ -259,7 +288,7 @@ static void list_contenders(void)
 
 const char *contest_isas(void)
 {
-	static char names[128] = "io macswap floor";
+	static char names[128] = "io macswap floor fused";
 	static bool listed;
 	size_t at = strlen(names);
 
@@ -325,9 +354,9 @@ static double more_than_unwatched(double samples[MAX_CONTENDERS][MAX_PASSES], un
 	struct report_line line;
 	unsigned base = c;
 
-	if (!contenders[c].copy)
+	if (!stage.scenario->watched)
 		return 0;
-	while (contenders[base].copy != worker_run_unwatched)
+	while (contenders[base].run != worker_run_unwatched)
 		base++;
 	for (unsigned p = 0; p < passes; p++)
 		differences[p] = samples[c][p] - samples[base][p];

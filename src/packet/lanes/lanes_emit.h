@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The last stages of the fast path: compute lengths and checksums, write headers. Only lanes.c includes this file. */
+/*
+ * The last stages of the fast path: compute lengths and checksums, write headers.
+ * Only lanes.c and bench/fused.c include this file.
+ */
 #pragma once
 
 #include "gue/gue_wire.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The first stages of the fast path: load the headers, and find the eligible packets. Only lanes.c includes this file.
+ * The first stages of the fast path: load the headers, and find the eligible packets.
+ * Only lanes.c and bench/fused.c include this file.
  */
 #pragma once
 

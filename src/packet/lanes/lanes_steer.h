@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The middle stages of the fast path: find the table, hash, find the hops. Only lanes.c includes this file. */
+/*
+ * The middle stages of the fast path: find the table, hash, find the hops.
+ * Only lanes.c and bench/fused.c include this file.
+ */
 #pragma once
 
 #include "packet/lanes/lanes_parse.h"
