@@ -113,50 +113,36 @@ static __always_inline __u64 quic_column(const __u32 tables[256][4], __u64 a, __
 	return quic_cell(tables, quic_cell(tables, quic_cell(tables, quic_cell(tables, key, a, 0), b, 1), c, 2), d, 3);
 }
 
-/* The same for the last round, which has no MixColumns. */
-static __always_inline __u64 quic_last_cell(const __u8 box[256], __u64 column, __u64 word, int row)
+/* A round of AES on the four columns. ShiftRows is the order of the columns. `encrypt` is a constant. */
+static __always_inline void quic_round(const __u32 tables[256][4], const __u32 keys[4], __u64 columns[4], bool encrypt)
 {
-	const __u8 *entry;
+	__u64 a = columns[0], b = columns[1], c = columns[2], d = columns[3];
 
-	QUIC_HIDE(column);
-	QUIC_HIDE(word);
-	entry = &box[word >> 8 * row & 255];
-	QUIC_HIDE(entry);
-	return column ^ (__u64)*entry << 8 * row;
+	columns[0] = quic_column(tables, a, encrypt ? b : d, c, encrypt ? d : b, keys[0]);
+	columns[1] = quic_column(tables, b, encrypt ? c : a, d, encrypt ? a : c, keys[1]);
+	columns[2] = quic_column(tables, c, encrypt ? d : b, a, encrypt ? b : d, keys[2]);
+	columns[3] = quic_column(tables, d, encrypt ? a : c, b, encrypt ? c : a, keys[3]);
 }
 
-static __always_inline __u32 quic_last_column(const __u8 box[256], __u64 a, __u64 b, __u64 c, __u64 d, __u32 key)
-{
-	return quic_last_cell(
-		box, quic_last_cell(box, quic_last_cell(box, quic_last_cell(box, key, a, 0), b, 1), c, 2), d, 3);
-}
-
-/* Encrypts or decrypts a block of AES-128. `encrypt` is a constant. ShiftRows is the order of the columns. */
+/* Encrypts or decrypts a block of AES-128. */
 static __always_inline void quic_block(const struct redirect_quic_config *config, __u32 block[4], bool encrypt)
 {
 	const struct redirect_quic *data = quic_data();
 	const struct redirect_quic_aes *aes = encrypt ? &data->encrypt : &data->decrypt;
 	const __u32 *keys = config->keys;
-	__u64 a = block[0] ^ keys[0], b = block[1] ^ keys[1], c = block[2] ^ keys[2], d = block[3] ^ keys[3];
-	__u64 e, f, g, h;
+	__u64 columns[4];
 
+	for (int i = 0; i < 4; i++)
+		columns[i] = block[i] ^ keys[i];
 #pragma clang loop unroll(disable)
-	for (int i = 1; i < QUIC_ROUNDS; i++) {
+	for (int round = 1; round < QUIC_ROUNDS; round++) {
 		QUIC_HIDE(keys);
 		keys += 4;
-		e = quic_column(aes->tables, a, encrypt ? b : d, c, encrypt ? d : b, keys[0]);
-		f = quic_column(aes->tables, b, encrypt ? c : a, d, encrypt ? a : c, keys[1]);
-		g = quic_column(aes->tables, c, encrypt ? d : b, a, encrypt ? b : d, keys[2]);
-		h = quic_column(aes->tables, d, encrypt ? a : c, b, encrypt ? c : a, keys[3]);
-		a = e;
-		b = f;
-		c = g;
-		d = h;
+		quic_round(aes->tables, keys, columns, encrypt);
 	}
-	block[0] = quic_last_column(aes->box, a, encrypt ? b : d, c, encrypt ? d : b, keys[4]);
-	block[1] = quic_last_column(aes->box, b, encrypt ? c : a, d, encrypt ? a : c, keys[5]);
-	block[2] = quic_last_column(aes->box, c, encrypt ? d : b, a, encrypt ? b : d, keys[6]);
-	block[3] = quic_last_column(aes->box, d, encrypt ? a : c, b, encrypt ? c : a, keys[7]);
+	quic_round(aes->last, keys + 4, columns, encrypt);
+	for (int i = 0; i < 4; i++)
+		block[i] = columns[i];
 }
 
 /* A pass changes the half `to` by the other one. Their unused bits are 0. */
@@ -300,7 +286,7 @@ enum {
 
 /* Decides by the address of the server, which the outer header at `outer_at`, or a hop of the GUE header, may have. */
 static __always_inline int quic_compare(
-	struct xdp_md *context, __u32 outer_at, const struct redirect_quic_address *server, bool ipv6)
+	struct xdp_md *context, __u32 outer_at, __u32 gue_at, const struct redirect_quic_address *server, bool ipv6)
 {
 	const __u32 size = ADDRESS_SIZE(ipv6);
 	struct cursor cursor = cursor_of(context);
@@ -314,11 +300,7 @@ static __always_inline int quic_compare(
 		return QUIC_UNDECIDED;
 	if (address_equal(address, server->words, ipv6))
 		return REDIRECT_QUIC_KEPT;
-	cursor.at = outer_at;
-	address = cursor_peek(&cursor, sizeof(struct iphdr));
-	if (!address)
-		return QUIC_UNDECIDED;
-	cursor.at += (ipv6 ? sizeof(struct ipv6hdr) : 4 * ((struct iphdr *)address)->ihl) + sizeof(struct udphdr);
+	cursor.at = gue_at;
 	gue = cursor_take(&cursor, GUE_BASE_SIZE);
 	if (!gue)
 		return QUIC_UNDECIDED;
@@ -338,15 +320,15 @@ static __always_inline int quic_compare(
 }
 
 /*
- * Decides about the packet of quic_ask(), whose outer IP header begins at `outer_at`. Global, as decide_ipv4_quote().
- * Its caller is the program itself, because the stack would not suffice for more functions between them.
+ * Decides about the packet of quic_ask(). `ipv6`: the family of its outer IP header, which begins at `outer_at`, as
+ * the GUE header does at `gue_at`. Global, as decide_ipv4_quote(). Its caller is the program itself, because the stack
+ * would not suffice for more functions between them.
  */
-__noinline int quic_decide(struct xdp_md *context, __u32 outer_at)
+__noinline int quic_decide(struct xdp_md *context, __u32 outer_at, __u32 gue_at, __u32 ipv6)
 {
 	struct quic_scratch *scratch = quic_scratch_find();
 	struct redirect_quic_address *server;
 	struct cursor cursor;
-	__u8 *version;
 
 	if (!scratch)
 		return QUIC_UNDECIDED;
@@ -358,12 +340,9 @@ __noinline int quic_decide(struct xdp_md *context, __u32 outer_at)
 		return QUIC_UNDECIDED;
 	if (!server->family)
 		return REDIRECT_QUIC_KEPT;
-	cursor = cursor_of(context);
-	cursor.at = outer_at;
-	version = cursor_peek(&cursor, 1);
-	if (!version || *version >> 4 != server->family)
+	if (server->family != (ipv6 ? 6 : 4))
 		return QUIC_UNDECIDED;
-	if (server->family == 6)
-		return quic_compare(context, outer_at, server, true);
-	return quic_compare(context, outer_at, server, false);
+	if (ipv6)
+		return quic_compare(context, outer_at, gue_at, server, true);
+	return quic_compare(context, outer_at, gue_at, server, false);
 }

@@ -111,7 +111,7 @@ static __always_inline int outcome_of(struct xdp_md *context, struct outer *oute
 	int outcome = decide(context, outer, inner, quic.is_used);
 
 	if (outcome == DECIDE_BY_CID) {
-		outcome = quic_decide(context, outer_ip_at(outer));
+		outcome = quic_decide(context, outer_ip_at(outer), outer->gue_at, outer->ipv6);
 		outer->names_later_hop = outcome == REDIRECT_QUIC_PASSED_ON;
 		if (outer->names_later_hop)
 			return next_hop_outcome(outer);

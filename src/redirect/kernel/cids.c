@@ -37,39 +37,26 @@ static void fill_box(uint8_t box[256])
 	}
 }
 
-static uint32_t rotate32(uint32_t word, unsigned bits)
-{
-	return bits ? word << bits | word >> (32 - bits) : word;
-}
-
-/* A column of MixColumns for the byte of row 0: its products, from the least significant byte on. */
-static uint32_t column(uint8_t byte, const uint8_t factors[4])
-{
-	uint32_t word = 0;
-
-	for (unsigned row = 0; row < 4; row++)
-		word |= (uint32_t)multiply(byte, factors[row]) << 8 * row;
-	return word;
-}
-
-static void fill_tables(struct redirect_quic_aes *aes, const uint8_t factors[4])
+/* SubBytes, and MixColumns except in the last round. A row starts with its byte of a column. */
+static void fill_tables(const uint8_t box[256], const uint8_t factors[4], struct redirect_quic_aes *aes)
 {
 	for (unsigned value = 0; value < 256; value++)
-		for (unsigned row = 0; row < 4; row++)
-			aes->tables[value][row] = rotate32(column(aes->box[value], factors), 8 * row);
+		for (unsigned row = 0; row < 4; row++) {
+			aes->last[value][row] = (uint32_t)box[value] << 8 * row;
+			for (unsigned i = 0; i < 4; i++)
+				aes->tables[value][row] |= (uint32_t)multiply(box[value], factors[i])
+							   << 8 * ((row + i) % 4);
+		}
 }
 
-static uint32_t substitute(const uint8_t box[256], uint32_t word)
+/* Adds up what the bytes of a word have in the tables. */
+static uint32_t look_up(const uint32_t tables[256][4], uint32_t word)
 {
-	uint32_t result = 0;
-
-	for (unsigned row = 0; row < 4; row++)
-		result |= (uint32_t)box[word >> 8 * row & 255] << 8 * row;
-	return result;
+	return tables[word & 255][0] ^ tables[word >> 8 & 255][1] ^ tables[word >> 16 & 255][2] ^ tables[word >> 24][3];
 }
 
 /* FIPS 197, 5.2 */
-static void expand_key(const uint8_t box[256], const uint8_t *key, uint32_t keys[REDIRECT_QUIC_ROUND_KEYS])
+static void expand_key(const struct redirect_quic *data, const uint8_t *key, uint32_t keys[REDIRECT_QUIC_ROUND_KEYS])
 {
 	uint8_t round = 1;
 
@@ -78,7 +65,7 @@ static void expand_key(const uint8_t box[256], const uint8_t *key, uint32_t keys
 		uint32_t word = keys[i - 1];
 
 		if (i % 4 == 0) {
-			word = substitute(box, rotate32(word, 24)) ^ round;
+			word = look_up(data->encrypt.last, word >> 8 | word << 24) ^ round;
 			round = multiply(round, 2);
 		}
 		keys[i] = keys[i - 4] ^ word;
@@ -88,27 +75,15 @@ static void expand_key(const uint8_t box[256], const uint8_t *key, uint32_t keys
 /* Makes the keys those of the equivalent inverse cipher (FIPS 197, 5.3.5). */
 static void invert_key(const struct redirect_quic *data, uint32_t keys[REDIRECT_QUIC_ROUND_KEYS])
 {
-	const uint8_t *box = data->encrypt.box;
 	uint32_t forward[REDIRECT_QUIC_ROUND_KEYS];
 
 	memcpy(forward, keys, sizeof(forward));
 	for (unsigned i = 0; i < REDIRECT_QUIC_ROUND_KEYS; i++) {
-		uint32_t word = forward[REDIRECT_QUIC_ROUND_KEYS - 4 - i / 4 * 4 + i % 4];
-
-		keys[i] = word;
-		if (i < 4 || i >= REDIRECT_QUIC_ROUND_KEYS - 4)
-			continue;
-		keys[i] = 0;
-		for (unsigned row = 0; row < 4; row++)
-			keys[i] ^= data->decrypt.tables[box[word >> 8 * row & 255]][row];
+		keys[i] = forward[REDIRECT_QUIC_ROUND_KEYS - 4 - i / 4 * 4 + i % 4];
+		if (i >= 4 && i < REDIRECT_QUIC_ROUND_KEYS - 4) /* SubBytes undoes that of the tables */
+			keys[i] = look_up(data->decrypt.tables, look_up(data->encrypt.last, keys[i]));
 	}
 	explicit_bzero(forward, sizeof(forward));
-}
-
-/* Sets the first `size` bytes of a mask. */
-static void fill_mask(void *mask, size_t size)
-{
-	memset(mask, 0xff, size);
 }
 
 static void fill_config(const struct quic_config *conf, struct redirect_quic *data)
@@ -118,16 +93,16 @@ static void fill_config(const struct quic_config *conf, struct redirect_quic *da
 	uint8_t *left = (uint8_t *)config->halves[0], *right = (uint8_t *)config->halves[1];
 
 	config->size = size;
-	fill_mask(config->server_id, conf->server_id_length);
-	fill_mask(left, half);
-	fill_mask(right, half);
+	memset(config->server_id, 0xff, conf->server_id_length);
+	memset(left, 0xff, half);
+	memset(right, 0xff, half);
 	if (size % 2) { /* the byte in the middle has 4 bits of each half */
 		left[half - 1] = 0xf0;
 		right[0] = 0x0f;
 	}
 	if (!conf->keyed)
 		return;
-	expand_key(data->encrypt.box, conf->key, config->keys);
+	expand_key(data, conf->key, config->keys);
 	if (size == 16)
 		invert_key(data, config->keys);
 	config->passes = size == 16 ? 1 : conf->server_id_length > conf->nonce_length ? 4 : 3;
@@ -136,14 +111,15 @@ static void fill_config(const struct quic_config *conf, struct redirect_quic *da
 void cids_fill(const struct redirect_quic_conf *conf, struct redirect_quic *data)
 {
 	static const uint8_t mix[4] = {2, 1, 1, 3}, unmix[4] = {14, 9, 13, 11};
+	uint8_t box[256], inverse[256];
 
 	*data = (struct redirect_quic){.is_used = conf->count != 0};
 	memcpy(data->ports, conf->ports, sizeof(data->ports));
-	fill_box(data->encrypt.box);
+	fill_box(box);
 	for (unsigned value = 0; value < 256; value++)
-		data->decrypt.box[data->encrypt.box[value]] = (uint8_t)value;
-	fill_tables(&data->encrypt, mix);
-	fill_tables(&data->decrypt, unmix);
+		inverse[box[value]] = (uint8_t)value;
+	fill_tables(box, mix, &data->encrypt);
+	fill_tables(inverse, unmix, &data->decrypt);
 	for (unsigned i = 0; i < conf->count; i++)
 		fill_config(&conf->configs[i], data);
 }

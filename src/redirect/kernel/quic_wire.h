@@ -23,10 +23,9 @@ struct redirect_quic_config {
 	__u32 keys[REDIRECT_QUIC_ROUND_KEYS]; /* secret; for passes 1 in the order of decryption */
 };
 
-/* AES in one direction: SubBytes, and SubBytes and MixColumns together for each row. */
+/* AES in one direction: what the byte of a row adds to its column in a round, and in the last round. */
 struct redirect_quic_aes {
-	__u32 tables[256][4];
-	__u8 box[256];
+	__u32 tables[256][4], last[256][4];
 };
 
 /* Read-only data of the program. Without a configuration the verifier removes all code that reads QUIC. */
