@@ -12,42 +12,38 @@
 
 /* An element of the list `quic`. */
 struct entry {
-	unsigned id, server_id_length, nonce_length;
-	bool keyed;
-	uint8_t key[QUIC_KEY_SIZE];
-	const char *server_id; /* of libconfig */
+	struct quic_config config;
+	char *server_id; /* owned */
 };
+
+static void read_byte(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
+{
+	unsigned number = 0;
+
+	conf_read_unsigned(reader, at, key, &number);
+	*(uint8_t *)field = (uint8_t)number;
+}
 
 /* An error must not show the key, so it does not go through conf_wrong(). */
 static void read_key(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
 {
-	struct entry *entry = field;
+	struct quic_config *config = field;
 
-	entry->keyed = text_bytes(config_setting_get_string(at), entry->key, sizeof(entry->key));
-	if (!entry->keyed)
+	config->keyed = text_bytes(config_setting_get_string(at), config->key, sizeof(config->key));
+	if (!config->keyed)
 		conf_error(reader, at, NULL, "%s", key->expected);
-}
-
-static void read_text(struct conf_reader *reader, const config_setting_t *at, const struct conf_key *key, void *field)
-{
-	const char **text = field;
-
-	*text = config_setting_get_string(at);
-	if (!*text)
-		conf_wrong(reader, at, CONFIG_TYPE_STRING, "%s", key->expected);
 }
 
 #define AT(member) .offset = offsetof(struct entry, member)
 
 const struct conf_key redirect_quic_keys[] = {
-	{"id", conf_read_unsigned, AT(id), .max = QUIC_MAX_CONFIGS - 1, .required = "id = 0"},
-	{"server_id_length", conf_read_unsigned, AT(server_id_length), .min = 1, .max = QUIC_MAX_SERVER_ID,
+	{"id", read_byte, AT(config.id), .max = QUIC_MAX_CONFIGS - 1, .required = "id = 0"},
+	{"server_id_length", read_byte, AT(config.server_id_length), .min = 1, .max = QUIC_MAX_SERVER_ID,
 		.required = "server_id_length = 3"},
-	{"nonce_length", conf_read_unsigned, AT(nonce_length), .min = QUIC_MIN_NONCE, .max = QUIC_MAX_NONCE,
+	{"nonce_length", read_byte, AT(config.nonce_length), .min = QUIC_MIN_NONCE, .max = QUIC_MAX_NONCE,
 		.required = "nonce_length = 8"},
-	{"key", read_key, 0, .expected = "is not a text of 32 hex digits"},
-	{"server_id", read_text, AT(server_id), .expected = "is not a text of hex digits",
-		.required = "server_id = \"ed793a\""},
+	{"key", read_key, AT(config), .expected = "is not a text of 32 hex digits"},
+	{"server_id", conf_read_string, AT(server_id), .required = "server_id = \"ed793a\""},
 	{0},
 };
 
@@ -62,26 +58,20 @@ static const struct quic_config *find_config(const struct redirect_quic_conf *co
 static void add_entry(struct conf_reader *reader, const config_setting_t *at, const struct entry *entry,
 	struct redirect_quic_conf *conf)
 {
-	struct quic_config config = {
-		.id = (uint8_t)entry->id,
-		.server_id_length = (uint8_t)entry->server_id_length,
-		.nonce_length = (uint8_t)entry->nonce_length,
-		.keyed = entry->keyed,
-	};
+	const struct quic_config *config = &entry->config;
 	struct redirect_quic_name name = {
-		.config = config.id, .is_self = true, .server_id.length = config.server_id_length};
-	const char *fault = quic_config_fault(&config);
+		.config = config->id, .is_self = true, .server_id.length = config->server_id_length};
+	const char *fault = quic_config_fault(config);
 
-	memcpy(config.key, entry->key, sizeof(config.key));
-	if (find_config(conf, config.id))
-		conf_error(reader, at, "id", "%u is the ID of an earlier configuration", config.id);
+	if (find_config(conf, config->id))
+		conf_error(reader, at, "id", "%u is the ID of an earlier configuration", config->id);
 	else if (fault)
 		conf_error(reader, at, NULL, "%s", fault);
-	else if (!text_bytes(entry->server_id, name.server_id.bytes, config.server_id_length))
+	else if (!text_bytes(entry->server_id, name.server_id.bytes, config->server_id_length))
 		conf_error(reader, at, "server_id", "'%s' is not %u hex digits, which server_id_length asks for",
-			entry->server_id, 2 * config.server_id_length);
+			entry->server_id, 2 * config->server_id_length);
 	else {
-		conf->configs[conf->count++] = config;
+		conf->configs[conf->count++] = *config;
 		conf->servers[conf->server_count++] = name;
 	}
 }
@@ -102,24 +92,15 @@ void redirect_quic_read_list(
 		conf_read_group(reader, element, key->keys, &entry);
 		if (reader->faults->errors == errors)
 			add_entry(reader, element, &entry, conf);
+		free(entry.server_id);
 		explicit_bzero(&entry, sizeof(entry));
 	}
 }
 
-/* What this host learns from a table. */
-struct learned {
-	struct conf_reader *reader;
-	const config_setting_t *at; /* quic_table */
-	const struct table_set *set;
-	struct redirect_quic_conf *conf;
-};
-
 /* Adds the server IDs of a backend, one for each configuration of `table` that has a server ID of this length. */
-static bool learn_backend(struct learned *learned, const struct table *table, const struct netaddr *addr,
+static bool learn_backend(struct redirect_quic_conf *conf, const struct table *table, const struct netaddr *addr,
 	const struct quic_server_id server_ids[QUIC_MAX_SERVER_IDS], bool is_past)
 {
-	struct redirect_quic_conf *conf = learned->conf;
-
 	for (unsigned i = 0; i < table->quic_count * QUIC_MAX_SERVER_IDS; i++) {
 		const struct quic_config *config = &table->quic[i / QUIC_MAX_SERVER_IDS];
 		const struct quic_server_id *server_id = &server_ids[i % QUIC_MAX_SERVER_IDS];
@@ -136,26 +117,26 @@ static bool learn_backend(struct learned *learned, const struct table *table, co
 	return true;
 }
 
-static bool learn_backends(struct learned *learned, const struct table *table)
+static bool learn_backends(struct redirect_quic_conf *conf, const struct table *table)
 {
 	bool done = true;
 
 	for (uint32_t i = 0; i < table->backend_count && done; i++)
-		done = learn_backend(learned, table, &table->backends[i].addr, table->backends[i].server_ids, false);
+		done = learn_backend(conf, table, &table->backends[i].addr, table->backends[i].server_ids, false);
 	for (uint32_t i = 0; i < table->past_count && done; i++) {
 		const struct table_past *past = &table->past[i];
 
 		for (uint32_t j = 0; j < past->backend_count && done; j++)
-			done = learn_backend(learned, table, &past->backends[j].addr, past->backends[j].server_ids, true);
+			done = learn_backend(conf, table, &past->backends[j].addr, past->backends[j].server_ids, true);
 	}
 	return done;
 }
 
 /* A packet does not tell of which table it is. So configurations with the same ID must be the same. */
-static void learn_configs(struct learned *learned, uint32_t index)
+static void learn_configs(struct conf_reader *reader, const config_setting_t *at, struct redirect_quic_conf *conf,
+	const struct table_set *set, uint32_t index)
 {
-	const struct table *table = &learned->set->tables[index];
-	struct redirect_quic_conf *conf = learned->conf;
+	const struct table *table = &set->tables[index];
 	char label[16];
 
 	for (unsigned i = 0; i < table->quic_count; i++) {
@@ -163,12 +144,10 @@ static void learn_configs(struct learned *learned, uint32_t index)
 
 		if (!known)
 			conf->configs[conf->count++] = *config;
-		else if (known->keyed != config->keyed || known->server_id_length != config->server_id_length ||
-			 known->nonce_length != config->nonce_length ||
-			 memcmp(known->key, config->key, sizeof(known->key)) != 0)
-			conf_error(learned->reader, learned->at, NULL,
+		else if (memcmp(known, config, sizeof(*known)) != 0)
+			conf_error(reader, at, NULL,
 				"'%s': table '%s' has another configuration %u than an earlier table; give one of them another ID",
-				conf->table, table_label(learned->set, index, label), config->id);
+				conf->table, table_label(set, index, label), config->id);
 	}
 }
 
@@ -180,26 +159,25 @@ static void learn_ports(struct redirect_quic_conf *conf, const struct table *tab
 			conf->ports[port / 8] |= (uint8_t)(1 << port % 8);
 }
 
-/* Orders by configuration and server ID. Those of previous states come last. */
+static int compare_ids(const struct redirect_quic_name *a, const struct redirect_quic_name *b)
+{
+	int difference = memcmp(&a->server_id, &b->server_id, sizeof(a->server_id));
+
+	return difference ? difference : a->config - b->config;
+}
+
+/* Orders as compare_ids(). Names of previous states come last. */
 static int compare_names(const void *one, const void *other)
 {
 	const struct redirect_quic_name *a = one, *b = other;
-	int difference = memcmp(a->server_id.bytes, b->server_id.bytes, sizeof(a->server_id.bytes));
+	int difference = compare_ids(a, b);
 
-	if (a->config != b->config)
-		return a->config - b->config;
 	return difference ? difference : a->is_past - b->is_past;
 }
 
-static bool is_same_name(const struct redirect_quic_name *a, const struct redirect_quic_name *b)
-{
-	return a->config == b->config && memcmp(a->server_id.bytes, b->server_id.bytes, sizeof(a->server_id.bytes)) == 0;
-}
-
 /* Keeps one backend of each server ID. Two tables can give the same server ID to different backends. */
-static void keep_one_of_each(struct learned *learned)
+static void keep_one_of_each(struct conf_reader *reader, const config_setting_t *at, struct redirect_quic_conf *conf)
 {
-	struct redirect_quic_conf *conf = learned->conf;
 	size_t kept = 0;
 
 	qsort(conf->servers, conf->server_count, sizeof(*conf->servers), compare_names);
@@ -207,9 +185,9 @@ static void keep_one_of_each(struct learned *learned)
 		const struct redirect_quic_name *name = &conf->servers[i];
 		char a[NETADDR_TEXT_MAX], b[NETADDR_TEXT_MAX];
 
-		if (kept && is_same_name(&conf->servers[kept - 1], name)) {
+		if (kept && compare_ids(&conf->servers[kept - 1], name) == 0) {
 			if (!name->is_past && netaddr_compare(&conf->servers[kept - 1].addr, &name->addr) != 0)
-				conf_error(learned->reader, learned->at, NULL,
+				conf_error(reader, at, NULL,
 					"'%s': backends %s and %s of different tables have the same server ID for configuration %u",
 					conf->table, netaddr_format(&conf->servers[kept - 1].addr, a),
 					netaddr_format(&name->addr, b), name->config);
@@ -220,23 +198,23 @@ static void keep_one_of_each(struct learned *learned)
 	conf->server_count = kept;
 }
 
-static void learn(struct learned *learned)
+static void learn(struct conf_reader *reader, const config_setting_t *at, struct redirect_quic_conf *conf,
+	const struct table_set *set)
 {
 	bool done = true;
 
-	for (uint32_t i = 0; i < learned->set->count && done; i++) {
-		learn_configs(learned, i);
-		learn_ports(learned->conf, &learned->set->tables[i]);
-		done = learn_backends(learned, &learned->set->tables[i]);
+	for (uint32_t i = 0; i < set->count && done; i++) {
+		learn_configs(reader, at, conf, set, i);
+		learn_ports(conf, &set->tables[i]);
+		done = learn_backends(conf, &set->tables[i]);
 	}
 	if (!done)
-		conf_error(learned->reader, learned->at, NULL, "out of memory");
-	else if (!learned->conf->count)
-		conf_warn(learned->reader, learned->at, NULL,
-			"'%s': no table has a QUIC configuration, so connection IDs decide nothing",
-			learned->conf->table);
+		conf_error(reader, at, NULL, "out of memory");
+	else if (!conf->count)
+		conf_warn(reader, at, NULL, "'%s': no table has a QUIC configuration, so connection IDs decide nothing",
+			conf->table);
 	else
-		keep_one_of_each(learned);
+		keep_one_of_each(reader, at, conf);
 }
 
 void redirect_quic_read_table(struct conf_reader *reader, const config_setting_t *at, struct redirect_quic_conf *conf)
@@ -256,7 +234,7 @@ void redirect_quic_read_table(struct conf_reader *reader, const config_setting_t
 	if (error)
 		conf_error(reader, at, NULL, "%s", faults_first_error(&faults));
 	else
-		learn(&(struct learned){.reader = reader, .at = at, .set = &set, .conf = conf});
+		learn(reader, at, conf, &set);
 	faults_clear(&faults);
 	table_set_free(&set);
 }
@@ -267,20 +245,13 @@ uint32_t redirect_quic_digest(const struct redirect_quic_conf *conf)
 	struct siphash_state state;
 
 	siphash_begin(&state, no_key);
-	for (unsigned i = 0; i < conf->count; i++) {
-		const struct quic_config *config = &conf->configs[i];
-		const uint8_t facts[] = {config->id, config->server_id_length, config->nonce_length, config->keyed};
-
-		siphash_update(&state, facts, sizeof(facts));
-		siphash_update(&state, config->key, sizeof(config->key));
-	}
+	siphash_update(&state, conf->configs, sizeof(conf->configs));
 	siphash_update(&state, conf->ports, sizeof(conf->ports));
 	for (size_t i = 0; i < conf->server_count; i++) {
-		const struct redirect_quic_name *name = &conf->servers[i];
+		struct redirect_quic_name name = conf->servers[i];
 
-		siphash_update(&state, &name->config, sizeof(name->config));
-		siphash_update(&state, name->server_id.bytes, sizeof(name->server_id.bytes));
-		siphash_update(&state, name->addr.bytes, sizeof(name->addr.bytes));
+		name.is_past = false; /* makes no difference for packets */
+		siphash_update(&state, &name, sizeof(name));
 	}
 	return conf->count ? (uint32_t)siphash_end(&state, NULL, 0) | 1 : 0;
 }

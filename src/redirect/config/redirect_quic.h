@@ -19,6 +19,8 @@ struct redirect_quic_name {
 	struct quic_server_id server_id;
 	struct netaddr addr;
 };
+_Static_assert(_Alignof(struct redirect_quic_name) == 1 && _Alignof(struct quic_config) == 1,
+	"redirect_quic_digest() reads no padding");
 
 struct redirect_quic_conf {
 	char *table; /* path of the forwarding table with all of this; NULL: there is none */
