@@ -97,7 +97,7 @@ static int link_new(const struct install *install, const struct program *program
 
 	if (link < 0)
 		return explain_attach(install->interface, install->generic, link);
-	error = pins_put_link(install->interface, link);
+	error = pins_put(install->interface, PINS_LINK, "", link);
 	close(link);
 	return error ? explain_folder(install->interface, error) : COMMAND_OK;
 }

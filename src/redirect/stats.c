@@ -29,22 +29,15 @@ static const struct command_option options[] = {
 	{0},
 };
 
-struct sample {
-	char interface[IFNAMSIZ];
-	uint64_t values[REDIRECT_COUNTER_COUNT];
-	bool has_hops; /* false: the program is of a version that does not count them */
-	uint64_t hops[REDIRECT_HOPS];
-};
-
 struct samples {
 	int count;
-	struct sample items[MAX_INTERFACES];
+	struct attached items[MAX_INTERFACES];
 };
 
 static int take_sample(const char *interface, void *data)
 {
 	struct samples *samples = data;
-	struct sample *sample = &samples->items[samples->count];
+	struct attached *sample = &samples->items[samples->count];
 	struct pins pins;
 	int error;
 
@@ -53,16 +46,12 @@ static int take_sample(const char *interface, void *data)
 	error = pins_open(interface, &pins);
 	if (error)
 		return explain_folder(interface, error);
-	snprintf(sample->interface, sizeof(sample->interface), "%s", interface);
-	error = pins_read_counters(&pins, sample->values);
-	sample->has_hops = pins_read_hops(&pins, sample->hops) == 0;
+	attached_read(interface, &pins, sample);
 	pins_close(&pins);
-	if (error == -EPROTO)
+	if (sample->counter_count != REDIRECT_COUNTER_COUNT)
 		return command_error("%s: the attached program has other counters than version " GLB_VERSION
 				     ": attach it again",
 			interface);
-	if (error)
-		return command_error("%s: cannot read the counters: %s", interface, strerror(-error));
 	samples->count++;
 	return COMMAND_OK;
 }
@@ -85,7 +74,7 @@ static int take_samples(const struct command_args *args, struct samples *samples
 }
 
 /* Returns the interface's sample among the earlier ones, or NULL if it was not attached then. */
-static const struct sample *earlier_sample(const struct samples *earlier, const char *interface)
+static const struct attached *earlier_sample(const struct samples *earlier, const char *interface)
 {
 	for (int i = 0; earlier && i < earlier->count; i++)
 		if (strcmp(earlier->items[i].interface, interface) == 0)
@@ -102,7 +91,7 @@ static void print_value(const char *name, uint64_t value, const uint64_t *before
 }
 
 /* Does not print the hops that few tables have and no packet had. */
-static void print_hops(const struct sample *sample, const struct sample *before)
+static void print_hops(const struct attached *sample, const struct attached *before)
 {
 	char name[32];
 
@@ -118,18 +107,18 @@ static void print_text(const struct samples *samples, const struct samples *earl
 	if (earlier && isatty(STDOUT_FILENO))
 		fputs("\033[H\033[J", stdout);
 	for (int i = 0; i < samples->count; i++) {
-		const struct sample *sample = &samples->items[i];
-		const struct sample *before = earlier_sample(earlier, sample->interface);
+		const struct attached *sample = &samples->items[i];
+		const struct attached *before = earlier_sample(earlier, sample->interface);
 
 		printf("%s%s\n", i ? "\n" : "", sample->interface);
 		for (int counter = 0; counter < REDIRECT_COUNTER_COUNT; counter++)
-			print_value(attached_counter_names[counter], sample->values[counter],
-				before ? &before->values[counter] : NULL);
+			print_value(attached_counter_names[counter], sample->counters[counter],
+				before ? &before->counters[counter] : NULL);
 		print_hops(sample, before);
 	}
 }
 
-static json_t *hops_to_json(const struct sample *sample)
+static json_t *hops_to_json(const struct attached *sample)
 {
 	json_t *hops = json_array();
 
@@ -147,7 +136,7 @@ static void print_json(const struct samples *samples, size_t flags)
 
 		for (int counter = 0; counter < REDIRECT_COUNTER_COUNT; counter++)
 			json_object_set_new(values, attached_counter_names[counter],
-				json_integer((json_int_t)samples->items[i].values[counter]));
+				json_integer((json_int_t)samples->items[i].counters[counter]));
 		json_object_set_new(values, "accepted_at_hop", hops_to_json(&samples->items[i]));
 		json_object_set_new(json, samples->items[i].interface, values);
 	}

@@ -17,7 +17,7 @@ static void read_counters(const struct pins *pins, struct attached *attached)
 
 	if (known && pins_sum(pins->counters, known, attached->counters) == 0)
 		attached->counter_count = known;
-	attached->has_hops = pins_read_hops(pins, attached->hops) == 0;
+	attached->has_hops = pins_has_hops(pins) && pins_sum(pins->hops, REDIRECT_HOPS, attached->hops) == 0;
 	attached->has_losses = losses_read(attached->interface, attached->losses) == 0;
 }
 

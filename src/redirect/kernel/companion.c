@@ -20,7 +20,7 @@ static int open_link(const char *interface, uint32_t ifindex)
 {
 	struct bpf_link_info info = {0};
 	uint32_t size = sizeof(info);
-	int link = pins_open_companion(interface), error;
+	int link = pins_get(interface, PINS_COMPANION, ""), error;
 
 	if (link < 0)
 		return link;
@@ -45,7 +45,8 @@ static int put_link(const char *interface, uint32_t ifindex, int program)
 		link = bpf_link_create(program, (int)ifindex, ATTACH_TCX_INGRESS, &opts);
 		if (link < 0)
 			return link;
-		error = pins_put_companion(interface, link);
+		pins_remove_pin(interface, PINS_COMPANION, "");
+		error = pins_put(interface, PINS_COMPANION, "", link);
 	}
 	close(link);
 	return error;

@@ -21,9 +21,7 @@
 #define NAME_SIZE (2 * IFNAMSIZ) /* bytes of the path of a pin in the folder of an interface */
 #define PATH_SIZE (sizeof(PINS_ROOT) + IFNAMSIZ + NAME_SIZE + 2)
 
-#define LINK      "link"
-#define COMPANION "companion"
-#define FOLLOWER  "follower:" /* and the number of a network namespace; longer than the name of an interface */
+#define FOLLOWER "follower:" /* and the number of a network namespace; longer than the name of an interface */
 
 /* The maps that are pinned in the folder of a program, and their descriptors in a struct pins or a struct program. */
 #define MAPS 6
@@ -112,7 +110,7 @@ static int open_once(const char *interface, struct pins *pins)
 	int error;
 
 	*pins = (struct pins){.link = -1, .counters = -1, .hops = -1, .settings = -1, .next = -1, .lists = {-1, -1}};
-	pins->link = pins_get(interface, LINK, "");
+	pins->link = pins_get(interface, PINS_LINK, "");
 	if (pins->link < 0)
 		return pins->link;
 	error = read_link(pins);
@@ -265,22 +263,6 @@ int pins_put_program(const char *interface, const struct program *program)
 	return error;
 }
 
-int pins_put_link(const char *interface, int link)
-{
-	return pins_put(interface, LINK, "", link);
-}
-
-int pins_open_companion(const char *interface)
-{
-	return pins_get(interface, COMPANION, "");
-}
-
-int pins_put_companion(const char *interface, int link)
-{
-	pins_remove_pin(interface, COMPANION, "");
-	return pins_put(interface, COMPANION, "", link);
-}
-
 /* Removes the files of a folder and then the folder. Returns false if this removed nothing. */
 static bool remove_folder(const char *path)
 {
@@ -348,7 +330,7 @@ static bool has_link(const char *interface)
 {
 	char path[PATH_SIZE];
 
-	path_of(path, interface, LINK);
+	path_of(path, interface, PINS_LINK);
 	return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0 || errno != ENOENT;
 }
 
@@ -399,11 +381,6 @@ int pins_read_settings(const struct pins *pins, struct redirect_settings *settin
 	return bpf_map_lookup_elem(pins->settings, &key, settings);
 }
 
-static uint32_t counter_entries(const struct pins *pins)
-{
-	return map_entries(pins->counters, BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(uint64_t), sizeof(uint64_t));
-}
-
 bool pins_has_hops(const struct pins *pins)
 {
 	return map_entries(pins->hops, BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(uint64_t), sizeof(uint64_t)) == REDIRECT_HOPS;
@@ -411,7 +388,7 @@ bool pins_has_hops(const struct pins *pins)
 
 uint32_t pins_known_counters(const struct pins *pins)
 {
-	uint32_t entries = counter_entries(pins);
+	uint32_t entries = map_entries(pins->counters, BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(uint64_t), sizeof(uint64_t));
 	struct redirect_settings settings;
 
 	if (entries > REDIRECT_COUNTER_COUNT || pins_read_settings(pins, &settings) != 0 ||
@@ -457,16 +434,4 @@ int pins_sum(int map, uint32_t count, uint64_t *values)
 	}
 	free(parts);
 	return error;
-}
-
-int pins_read_counters(const struct pins *pins, uint64_t values[REDIRECT_COUNTER_COUNT])
-{
-	if (counter_entries(pins) != REDIRECT_COUNTER_COUNT)
-		return -EPROTO;
-	return pins_sum(pins->counters, REDIRECT_COUNTER_COUNT, values);
-}
-
-int pins_read_hops(const struct pins *pins, uint64_t values[REDIRECT_HOPS])
-{
-	return pins_has_hops(pins) ? pins_sum(pins->hops, REDIRECT_HOPS, values) : -EPROTO;
 }

@@ -32,6 +32,10 @@
 #define PINS_BPFFS "/sys/fs/bpf"
 #define PINS_ROOT  PINS_BPFFS "/glb-redirect"
 
+/* The pins in the folder of an interface itself. */
+#define PINS_LINK      "link"
+#define PINS_COMPANION "companion"
+
 #define PINS_FOLDER_MAX 16 /* bytes of the name of a folder in an interface's folder */
 
 struct pins {
@@ -75,8 +79,9 @@ int pins_lock_follower(void);
 bool pins_has_follower(void);
 
 /*
- * A folder in the interface's folder, and the pins in it. pins_make_folder() creates both if they are missing, and
- * returns -ENODEV if bpffs is not mounted. pins_get() returns a descriptor or -errno.
+ * A folder in the interface's folder, and the pins in it; or, if `name` is "", a pin called `folder` in the interface's
+ * folder itself. pins_make_folder() creates both folders if they are missing, and returns -ENODEV if bpffs is not
+ * mounted. pins_get() returns a descriptor or -errno.
  */
 int pins_make_folder(const char *interface, const char *folder);
 int pins_put(const char *interface, const char *folder, const char *name, int fd);
@@ -93,13 +98,6 @@ int pins_check_bpffs(void);
 /* Pins the maps of a loaded program, which is not attached yet, in its folder. See pins_make_folder(). */
 int pins_put_program(const char *interface, const struct program *program);
 
-/* Pins the link of the first program, after pins_put_program(). */
-int pins_put_link(const char *interface, int link);
-
-/* The link of the tc program (companion.h). pins_put_companion() replaces its pin, if there is one. */
-int pins_open_companion(const char *interface);
-int pins_put_companion(const char *interface, int link);
-
 /* Removes the pins of all programs but that with the id `program_id`. */
 void pins_remove_others(const char *interface, uint32_t program_id);
 
@@ -112,11 +110,8 @@ bool pins_remove(const char *interface);
  */
 int pins_for_each(int (*each)(const char *interface, void *data), void *data);
 
-/* They return -EPROTO if the pins are of a version with another layout. Counters are sums over all CPUs. */
+/* Returns -EPROTO if the pins are of a version with another layout. */
 int pins_read_settings(const struct pins *pins, struct redirect_settings *settings);
-int pins_read_counters(const struct pins *pins, uint64_t values[REDIRECT_COUNTER_COUNT]);
-
-int pins_read_hops(const struct pins *pins, uint64_t values[REDIRECT_HOPS]);
 
 /* False: the program is of a version that does not count hops, or counts other ones. */
 bool pins_has_hops(const struct pins *pins);

@@ -52,11 +52,10 @@ struct counts {
 
 static void read_counters(const struct program *program, struct counts *counts)
 {
-	struct pins pins = {.link = -1, .settings = -1, .counters = program->counters, .hops = program->hops};
-	int error = pins_read_counters(&pins, counts->counters);
+	int error = pins_sum(program->counters, REDIRECT_COUNTER_COUNT, counts->counters);
 
 	if (!error)
-		error = pins_read_hops(&pins, counts->hops);
+		error = pins_sum(program->hops, REDIRECT_HOPS, counts->hops);
 	if (error)
 		fail("cannot read the counters", -error);
 }
