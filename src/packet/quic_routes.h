@@ -66,16 +66,11 @@ static inline uint64_t quic_routes_length(uint8_t length)
 	return (uint64_t)length << 56;
 }
 
-static inline uint32_t quic_routes_slot(const struct quic_routes *routes, uint64_t low, uint64_t high)
-{
-	return (uint32_t)((low * 0x9e3779b97f4a7c15u ^ high * 0xbf58476d1ce4e5b9u) >> routes->shift);
-}
-
 /* Returns the server with the server ID of these halves, or a free slot if there is none. */
 static inline const struct quic_routes_server *quic_routes_server(
 	const struct quic_routes *routes, uint64_t low, uint64_t high)
 {
-	uint32_t at = quic_routes_slot(routes, low, high);
+	uint32_t at = (uint32_t)((low * 0x9e3779b97f4a7c15u ^ high * 0xbf58476d1ce4e5b9u) >> routes->shift);
 
 	while (routes->servers[at].id[1] && (routes->servers[at].id[0] != low || routes->servers[at].id[1] != high))
 		at = (at + 1) & routes->mask;

@@ -88,11 +88,14 @@ static size_t place_rows(struct routes *routes)
 static bool alloc_arrays(struct routes *routes)
 {
 	const struct table_set *set = &routes->set;
+	bool ipv6 = false;
 	size_t pairs;
 
-	for (uint32_t t = 0; t < set->count; t++)
+	for (uint32_t t = 0; t < set->count; t++) {
+		ipv6 |= set->tables[t].backends[0].addr.family == NETADDR_V6;
 		if (routes->stride < set->tables[t].backend_count)
 			routes->stride = set->tables[t].backend_count;
+	}
 	routes->hop_bits = 1;
 	while (1u << routes->hop_bits < routes->stride)
 		routes->hop_bits++;
@@ -105,10 +108,10 @@ static bool alloc_arrays(struct routes *routes)
 			       routes->pair_shift == 0 && !routes->pairs_far;
 	routes->address_count = routes->stride * set->count;
 	routes->addresses = calloc(routes->address_count + 1, sizeof(*routes->addresses));
-	if (routes_has_family(routes, NETADDR_V6))
+	if (ipv6)
 		routes->ipv6 = calloc(routes->address_count, sizeof(*routes->ipv6));
 	routes->pairs = big_alloc(pairs_size(routes, pairs) + ROUTES_LOAD);
-	return routes->addresses && routes->pairs && (routes->ipv6 || !routes_has_family(routes, NETADDR_V6));
+	return routes->addresses && routes->pairs && (routes->ipv6 || !ipv6);
 }
 
 static void fill_pairs(struct routes *routes, uint32_t t)
@@ -268,15 +271,6 @@ struct netaddr routes_hop(const struct routes *routes, uint16_t table, uint32_t 
 	const struct net_ipv6_address *ipv6 = routes->tables[table].ipv6;
 
 	return ipv6 ? netaddr_from_bytes(NETADDR_V6, &ipv6[hop]) : netaddr_from_bytes(NETADDR_V4, &hop);
-}
-
-bool routes_has_family(const struct routes *routes, enum netaddr_family family)
-{
-	bool has = false;
-
-	for (uint32_t t = 0; t < routes->set.count; t++)
-		has |= routes->set.tables[t].backends[0].addr.family == family;
-	return has;
 }
 
 bool routes_has_backend(const struct routes *routes, const struct netaddr *address)

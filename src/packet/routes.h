@@ -110,9 +110,6 @@ struct netaddr routes_address(const struct routes *routes, uint32_t index);
 /* The address of a hop of this table's packets. */
 struct netaddr routes_hop(const struct routes *routes, uint16_t table, uint32_t hop);
 
-/* Returns whether a table has backends of this family. */
-bool routes_has_family(const struct routes *routes, enum netaddr_family family);
-
 /* Returns whether a table has a backend with this address. */
 bool routes_has_backend(const struct routes *routes, const struct netaddr *address);
 
