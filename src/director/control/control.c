@@ -206,7 +206,8 @@ static void resolve(struct control *control, const struct routes *routes)
 {
 	uint64_t end = clock_now_ms() + RESOLVE_MS;
 
-	live_next_hops_prepare(control->director, routes);
+	if (control->director->nexthop)
+		nexthop_prepare(control->director->nexthop, routes);
 	while (!live_next_hops_settle(control->director) && clock_now_ms() < end) {
 		usleep(RESOLVE_STEP_US);
 		take_tick(control);
@@ -222,7 +223,8 @@ static int reload_table(struct control *control, bool force)
 	if (live) {
 		resolve(control, live->routes);
 		error = reload_publish(&director->reload, live);
-		live_next_hops_follow(director);
+		if (director->nexthop)
+			nexthop_follow(director->nexthop, director->shared.live->routes);
 	}
 	if (!error)
 		run_beside(control, finish);
@@ -409,7 +411,8 @@ void control_free(struct control *control)
 	for (unsigned i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	live_next_hops_close(control->director);
+	nexthop_close(control->director->nexthop);
+	control->director->nexthop = NULL;
 	free(control);
 }
 

@@ -84,28 +84,10 @@ int live_next_hops_open(struct director *director)
 	return reload_next_hops_build(reload, reload->shared->live);
 }
 
-void live_next_hops_close(struct director *director)
-{
-	nexthop_close(director->nexthop);
-	director->nexthop = NULL;
-}
-
-void live_next_hops_prepare(struct director *director, const struct routes *routes)
-{
-	if (director->nexthop)
-		nexthop_prepare(director->nexthop, routes);
-}
-
 bool live_next_hops_settle(struct director *director)
 {
 	if (!director->nexthop)
 		return true;
 	nexthop_step(director->nexthop);
 	return nexthop_is_settled(director->nexthop);
-}
-
-void live_next_hops_follow(struct director *director)
-{
-	if (director->nexthop)
-		nexthop_follow(director->nexthop, director->shared.live->routes);
 }

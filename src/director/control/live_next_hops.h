@@ -12,19 +12,9 @@
  * logging why.
  */
 int live_next_hops_open(struct director *director);
-void live_next_hops_close(struct director *director);
-
-/* Begins to look up the backends of a table that is not in use yet. */
-void live_next_hops_prepare(struct director *director, const struct routes *routes);
 
 /*
- * Goes on with the look-up. Returns whether each next hop of all backends is known or does not reply. The caller calls
- * it again until then, or gives up.
+ * Goes on with the look-up of nexthop_prepare(). Returns whether each next hop of all backends is known or does not
+ * reply. The caller calls it again until then, or gives up.
  */
 bool live_next_hops_settle(struct director *director);
-
-/*
- * Forgets the backends that the table in use does not have. Called after live_next_hops_prepare() and the attempt to
- * publish the table.
- */
-void live_next_hops_follow(struct director *director);
