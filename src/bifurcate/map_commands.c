@@ -39,8 +39,8 @@ static int sync_vips(const struct command_args *args)
 		close(map);
 	if (!error) {
 		vip_map_warn_own_addresses(&vips, &faults);
-		printf("%u VIP%s in the map: %u added, %u removed\n", vips.count, text_plural(vips.count), change.added,
-			change.removed);
+		printf("%zu VIP%s in the map: %u added, %u removed\n", vips.count, text_plural(vips.count),
+			change.added, change.removed);
 	}
 	command_faults(&faults, FAULTS_ALL);
 	vips_free(&vips);

@@ -13,6 +13,7 @@
 #include <bpf/bpf.h>
 
 #include "common/file/file_lock.h"
+#include "program/sockaddr.h"
 
 #define LOCK VIP_MAP_PATH "_lock" /* bpffs allows no dots in names */
 
@@ -171,7 +172,7 @@ static int replace(int map, const struct vips *old, const struct vips *wanted, s
 	uint32_t missing = count_missing(old, wanted);
 	int error;
 
-	change->kept = wanted->count - missing;
+	change->kept = (uint32_t)wanted->count - missing;
 	if (old->count + missing <= BIFURCATE_MAX_VIPS) {
 		error = add_missing(map, old, wanted, &change->added, faults);
 		return error ? error : remove_obsolete(map, old, wanted, &change->removed, faults);
@@ -197,19 +198,10 @@ int vip_map_set(int map, const struct vips *wanted, struct vip_map_change *chang
 	return error;
 }
 
-static bool address_of(const struct ifaddrs *own, struct netaddr *address)
+static bool has_address(const struct ifaddrs *own)
 {
-	if (!own->ifa_addr || own->ifa_flags & IFF_LOOPBACK)
-		return false;
-	if (own->ifa_addr->sa_family == AF_INET)
-		*address = netaddr_from_bytes(
-			NETADDR_V4, &((const struct sockaddr_in *)(const void *)own->ifa_addr)->sin_addr);
-	else if (own->ifa_addr->sa_family == AF_INET6)
-		*address = netaddr_from_bytes(
-			NETADDR_V6, &((const struct sockaddr_in6 *)(const void *)own->ifa_addr)->sin6_addr);
-	else
-		return false;
-	return true;
+	return own->ifa_addr && !(own->ifa_flags & IFF_LOOPBACK) &&
+	       (own->ifa_addr->sa_family == AF_INET || own->ifa_addr->sa_family == AF_INET6);
 }
 
 void vip_map_warn_own_addresses(const struct vips *vips, struct faults *faults)
@@ -222,8 +214,9 @@ void vip_map_warn_own_addresses(const struct vips *vips, struct faults *faults)
 		char text[NETPREFIX_TEXT_MAX], address_text[NETADDR_TEXT_MAX];
 		struct netaddr address;
 
-		if (!address_of(own, &address))
+		if (!has_address(own))
 			continue;
+		address = sockaddr_netaddr((const union sockaddr_any *)(const void *)own->ifa_addr);
 		for (uint32_t i = 0; i < vips->count; i++) {
 			struct netprefix vip = vips_prefix(&vips->items[i]);
 

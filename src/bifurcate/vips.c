@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/array.h"
+
 #define MAPPED_BITS 96u /* length of ::ffff:0:0/96, which holds the IPv4 addresses */
 
 static const uint8_t mapped[MAPPED_BITS / 8] = {[10] = 0xff, [11] = 0xff};
@@ -51,16 +53,11 @@ bool vips_has(const struct vips *vips, const struct bifurcate_prefix *key)
 
 int vips_add(struct vips *vips, const struct bifurcate_prefix *prefix)
 {
-	/* The list grows to the next power of 2 whenever its length is one. */
-	if ((vips->count & (vips->count - 1)) == 0) {
-		size_t room = vips->count ? 2 * (size_t)vips->count : 1;
-		struct bifurcate_prefix *items = realloc(vips->items, room * sizeof(*items));
+	struct bifurcate_prefix *item = array_append(&vips->items, &vips->count, sizeof(*item));
 
-		if (!items)
-			return -ENOMEM;
-		vips->items = items;
-	}
-	vips->items[vips->count++] = *prefix;
+	if (!item)
+		return -ENOMEM;
+	*item = *prefix;
 	return 0;
 }
 
@@ -136,7 +133,7 @@ int vips_from_tables(const struct table_set *set, struct vips *vips, struct faul
 	}
 	if (!error && vips->count > BIFURCATE_MAX_VIPS) {
 		faults_error(faults, NULL,
-			"the binds have %u different prefixes, but the map has room for %d: merge some", vips->count,
+			"the binds have %zu different prefixes, but the map has room for %d: merge some", vips->count,
 			BIFURCATE_MAX_VIPS);
 		error = -E2BIG;
 	}

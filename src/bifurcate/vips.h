@@ -3,6 +3,7 @@
  * thread-safe. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bifurcate/bifurcate.h"
@@ -11,7 +12,7 @@
 #include "table/table.h"
 
 struct vips {
-	uint32_t count;
+	size_t count;
 	struct bifurcate_prefix *items;
 };
 

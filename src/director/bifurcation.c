@@ -70,7 +70,7 @@ static void log_change(const struct vips *vips, const struct vip_map_change *cha
 
 	if (!change->added && !change->removed)
 		return;
-	log_notice(VIP_MAP_PATH " follows the forwarding table: %u VIP%s, %u added, %u removed", vips->count,
+	log_notice(VIP_MAP_PATH " follows the forwarding table: %zu VIP%s, %u added, %u removed", vips->count,
 		text_plural(vips->count), change->added, change->removed);
 	vip_map_warn_own_addresses(vips, &warnings);
 	log_faults(&warnings, FAULTS_ALL);

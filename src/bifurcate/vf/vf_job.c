@@ -8,6 +8,7 @@
 
 #include "bifurcate/commands.h"
 #include "bifurcate/vf/vf_rules.h"
+#include "common/file/file.h"
 #include "program/installed.h"
 #include "table/file/table_load.h"
 
@@ -65,8 +66,7 @@ static int read_vips(struct vf_job *job)
 	struct table_set set;
 	int error;
 
-	if (stat(job->table, &job->table_file) != 0)
-		job->table_file = (struct stat){0}; /* table_load() says why */
+	file_look(job->table, &job->table_file);
 	job->faults.file = job->table;
 	error = table_load(job->table, &set, NULL, &job->faults);
 	if (error)
@@ -82,15 +82,13 @@ static int read_vips(struct vf_job *job)
 
 int vf_job_follow_table(struct vf_job *job)
 {
-	const struct stat *before = &job->table_file;
 	struct stat now;
 	int error;
 
 	if (!*job->table)
 		return 0;
-	if (stat(job->table, &now) == 0 && now.st_dev == before->st_dev && now.st_ino == before->st_ino &&
-		now.st_size == before->st_size && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
-		now.st_mtim.tv_nsec == before->st_mtim.tv_nsec)
+	file_look(job->table, &now);
+	if (file_is_unchanged(&now, &job->table_file))
 		return 0;
 	error = read_vips(job);
 	return error ? error : 1;

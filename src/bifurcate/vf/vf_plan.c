@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bifurcate/vf/vf_rules.h"
+#include "common/array.h"
 
 #define DEVICE "/sys/bus/pci/devices/%s/"
 #define MAC    "%02x:%02x:%02x:%02x:%02x:%02x"
@@ -45,13 +46,11 @@ char *vf_plan_differs(const char *format, ...)
 
 void vf_plan_add(struct vf_plan *plan, enum vf_property property, char *differs, const char *format, ...)
 {
-	struct vf_step *steps = reallocarray(plan->steps, plan->count + 1, sizeof(*steps)), *step;
+	struct vf_step *step = array_append(&plan->steps, &plan->count, sizeof(*step));
 	va_list args;
 
-	if (!steps)
+	if (!step)
 		abort();
-	plan->steps = steps;
-	step = &steps[plan->count++];
 	*step = (struct vf_step){.property = property, .differs = differs};
 	va_start(args, format);
 	if (vasprintf(&step->command, format, args) < 0)

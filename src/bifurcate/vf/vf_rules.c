@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bifurcate/vf/vf_ask.h"
+#include "common/array.h"
 #include "program/member.h"
 #include "program/output_of.h"
 
@@ -33,12 +34,11 @@ void vf_rules_free(struct vf_rules *rules)
 
 static void add_rule(struct vf_rules *rules, const struct netprefix *vip, uint32_t id)
 {
-	struct vf_rule *items = reallocarray(rules->items, rules->count + 1, sizeof(*items));
+	struct vf_rule *rule = array_append(&rules->items, &rules->count, sizeof(*rule));
 
-	if (!items)
+	if (!rule)
 		abort();
-	rules->items = items;
-	items[rules->count++] = (struct vf_rule){.vip = *vip, .id = id};
+	*rule = (struct vf_rule){.vip = *vip, .id = id};
 }
 
 /* Returns what ethtool prints, or NULL with an error in faults. */
@@ -287,7 +287,7 @@ static bool check_ntuple(
 	if (fitting->count + others <= room)
 		return true;
 	faults_error(faults, "steering",
-		"the table has %u VIPs, and the card %zu other rules, but it has room for %u: use \"next-hop\", which needs none, or merge VIPs to prefixes",
+		"the table has %zu VIPs, and the card %zu other rules, but it has room for %u: use \"next-hop\", which needs none, or merge VIPs to prefixes",
 		fitting->count, others, room);
 	return false;
 }
