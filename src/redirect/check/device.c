@@ -181,7 +181,8 @@ static void report_vlan(const struct check *check)
 	char vlan[IFNAMSIZ];
 	bool ipv6 = underlay_has(&check->conf, &check->addresses, NETADDR_V6);
 
-	if (check->generic || vlan_find(check->interface, ipv6, &stripping, vlan) != 0 || stripping == VLAN_NOT_STRIPPED)
+	if (check->generic || vlan_find(check->interface, &check->addresses, ipv6, &stripping, vlan) != 0 ||
+		stripping == VLAN_NOT_STRIPPED)
 		return;
 	strips.level = stripping == VLAN_STRIPPED ? FINDINGS_FAIL : FINDINGS_WARN;
 	findings_add(&strips, check->interface, vlan);

@@ -97,8 +97,9 @@ int interface_check_tags(const char *interface, const struct redirect_conf *conf
 	char vlan[IFNAMSIZ];
 	int error;
 
-	addresses_read(&addresses);
-	error = vlan_find(interface, underlay_has(conf, &addresses, NETADDR_V6), &stripping, vlan);
+	error = addresses_read(&addresses);
+	if (!error)
+		error = vlan_find(interface, &addresses, underlay_has(conf, &addresses, NETADDR_V6), &stripping, vlan);
 	addresses_free(&addresses);
 	if (error)
 		return command_error("%s: cannot read the VLANs of the interface: %s", interface, strerror(-error));

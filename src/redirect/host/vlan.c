@@ -2,9 +2,7 @@
 #include "redirect/host/vlan.h"
 
 #include <errno.h>
-#include <ifaddrs.h>
 #include <linux/ethtool.h>
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,40 +34,35 @@ static bool is_vlan_on(const struct links *links, const struct net_link *link, c
 	return false;
 }
 
-/* Returns the VLAN interface on `device` whose frames reach the interface `name`, which can be a bridge; NULL: none. */
-static const struct net_link *vlan_below(const struct links *links, const char *name, const struct net_link *device)
+/* Returns the VLAN interface on `device` whose frames reach the interface `index`, maybe a bridge; NULL: none. */
+static const struct net_link *vlan_below(const struct links *links, uint32_t index, const struct net_link *device)
 {
 	for (size_t i = 0; i < links->count; i++) {
 		const struct net_link *link = &links->items[i];
 
-		if (is_vlan_on(links, link, device) && strcmp(links_of_ip(links, link)->name, name) == 0)
+		if (is_vlan_on(links, link, device) && links_of_ip(links, link)->index == index)
 			return link;
 	}
 	return NULL;
 }
 
-static bool is_of_gue(const struct sockaddr *address, int family)
-{
-	return address && address->sa_family == family &&
-	       (family == AF_INET || !IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)address)->sin6_addr));
-}
-
 /* Sets *stripping by the addresses of this family. Returns false if the device and its VLANs have none. */
-static bool judge(const struct links *links, const struct ifaddrs *addresses, const struct net_link *device, int family,
-	enum vlan_stripping *stripping, char vlan[IFNAMSIZ])
+static bool judge(const struct links *links, const struct addresses *addresses, const struct net_link *device,
+	enum netaddr_family family, enum vlan_stripping *stripping, char vlan[IFNAMSIZ])
 {
 	bool tagged = false, untagged = false;
 
-	for (; addresses; addresses = addresses->ifa_next) {
+	for (size_t i = 0; i < addresses->count; i++) {
+		const struct address *address = &addresses->items[i];
 		const struct net_link *link;
 
-		if (!is_of_gue(addresses->ifa_addr, family))
+		if (address->address.family != family || netaddr_is_link_local(&address->address))
 			continue;
-		link = vlan_below(links, addresses->ifa_name, device);
+		link = vlan_below(links, address->link, device);
 		if (link)
 			snprintf(vlan, IFNAMSIZ, "%s", link->name);
 		tagged = tagged || link;
-		untagged = untagged || strcmp(links_of_ip(links, device)->name, addresses->ifa_name) == 0;
+		untagged = untagged || links_of_ip(links, device)->index == address->link;
 	}
 	if (tagged)
 		*stripping = untagged ? VLAN_MAYBE_STRIPPED : VLAN_STRIPPED;
@@ -77,22 +70,22 @@ static bool judge(const struct links *links, const struct ifaddrs *addresses, co
 }
 
 /* ipv6: GUE may have outer IPv6 even if there are IPv4 addresses, which then are perhaps not those of GUE. */
-static void judge_both(const struct links *links, const struct ifaddrs *addresses, const struct net_link *device,
+static void judge_both(const struct links *links, const struct addresses *addresses, const struct net_link *device,
 	bool ipv6, enum vlan_stripping *stripping, char vlan[IFNAMSIZ])
 {
-	bool ipv4 = judge(links, addresses, device, AF_INET, stripping, vlan);
+	bool ipv4 = judge(links, addresses, device, NETADDR_V4, stripping, vlan);
 
 	if (*stripping != VLAN_NOT_STRIPPED || (ipv4 && !ipv6))
 		return;
-	judge(links, addresses, device, AF_INET6, stripping, vlan);
+	judge(links, addresses, device, NETADDR_V6, stripping, vlan);
 	if (ipv4 && *stripping == VLAN_STRIPPED)
 		*stripping = VLAN_MAYBE_STRIPPED;
 }
 
-int vlan_find(const char *interface, bool ipv6, enum vlan_stripping *stripping, char vlan[IFNAMSIZ])
+int vlan_find(const char *interface, const struct addresses *addresses, bool ipv6, enum vlan_stripping *stripping,
+	char vlan[IFNAMSIZ])
 {
 	const struct net_link *device;
-	struct ifaddrs *addresses = NULL;
 	struct links links = {0};
 	bool strips;
 	int error = strips_tags(interface, &strips);
@@ -102,11 +95,8 @@ int vlan_find(const char *interface, bool ipv6, enum vlan_stripping *stripping, 
 		return error;
 	error = links_read(&links);
 	device = links_by_name(&links, interface);
-	if (!error && device && getifaddrs(&addresses) != 0)
-		error = -errno;
 	if (!error && device)
 		judge_both(&links, addresses, device, ipv6, stripping, vlan);
-	freeifaddrs(addresses);
 	links_free(&links);
 	return error;
 }

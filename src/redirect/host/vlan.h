@@ -12,6 +12,8 @@
 #include <net/if.h>
 #include <stdbool.h>
 
+#include "redirect/host/addresses.h"
+
 enum vlan_stripping {
 	VLAN_NOT_STRIPPED, /* the device leaves tags in the frames, or no VLAN interface on it has an address */
 	/* The device and a VLAN interface on it have addresses, perhaps of different families, or the bridge or bond
@@ -21,7 +23,8 @@ enum vlan_stripping {
 };
 
 /*
- * ipv6: redirect.conf names senders with IPv6 addresses. Sets *vlan to the name of a VLAN interface with an address,
- * unless the result is VLAN_NOT_STRIPPED. Returns 0 or -errno.
+ * addresses: of this host. ipv6: redirect.conf names senders with IPv6 addresses. Sets *vlan to the name of a VLAN
+ * interface with an address, unless the result is VLAN_NOT_STRIPPED. Returns 0 or -errno.
  */
-int vlan_find(const char *interface, bool ipv6, enum vlan_stripping *stripping, char vlan[IFNAMSIZ]);
+int vlan_find(const char *interface, const struct addresses *addresses, bool ipv6, enum vlan_stripping *stripping,
+	char vlan[IFNAMSIZ]);
