@@ -151,22 +151,14 @@ static __always_inline int checksum_verify(struct xdp_md *context, struct cursor
 	return CHECKSUM_RIGHT;
 }
 
-/*
- * The inner packet occupies offsets `at` to `end` of the frame. Returns an enum checksum. Global functions, as
- * decide_ipv4_quote().
- */
-__noinline int checksum_verify_ipv4(struct xdp_md *context, __u32 at, __u32 end)
+/* The inner packet occupies offsets `at` to `end` of the frame. Returns an enum checksum. Global, as decide_quote(). */
+__noinline int checksum_of_inner(struct xdp_md *context, __u32 at, __u32 end, __u32 ipv6)
 {
 	struct cursor cursor = cursor_within(context, at, end);
 
+	if (ipv6)
+		return checksum_verify(context, &cursor, true);
 	return checksum_verify(context, &cursor, false);
-}
-
-__noinline int checksum_verify_ipv6(struct xdp_md *context, __u32 at, __u32 end)
-{
-	struct cursor cursor = cursor_within(context, at, end);
-
-	return checksum_verify(context, &cursor, true);
 }
 
 /* Returns false if the driver does not support XDP metadata. Pointers into the packet are invalid afterwards. */

@@ -166,7 +166,7 @@ static __always_inline bool is_icmp_error(__u8 type, bool ipv6)
 }
 
 /* Decides about an ICMP error by the flow that it quotes, of which it needs 8 bytes after the IP header. */
-static __always_inline int decide_quote(struct xdp_md *context, struct cursor *cursor, bool ipv6, __u32 by_cid)
+static __always_inline int decide_quoted(struct xdp_md *context, struct cursor *cursor, bool ipv6, __u32 by_cid)
 {
 	struct inner quoted = {0};
 	int result = inner_parse(cursor, &quoted, ipv6, true);
@@ -191,23 +191,18 @@ static __always_inline int decide_quote(struct xdp_md *context, struct cursor *c
 }
 
 /*
- * These are global functions (Linux 5.6). The verifier checks each of them once, apart from its
- * callers, so the numbers of branches add up instead of multiplying. A global function can take
- * no pointers but the context, so the arguments are offsets: the packet occupies `at` to `end` of the
- * frame. Returns a DECIDE_ value or a counter.
+ * This is a global function (Linux 5.6). The verifier checks it once, apart from its callers, so the
+ * numbers of branches add up instead of multiplying. A global function can take no pointers but the
+ * context, so the arguments are offsets: the packet occupies `at` to `end` of the frame. Each family has
+ * its own code, because it is a constant there. Returns a DECIDE_ value or a counter.
  */
-__noinline int decide_ipv4_quote(struct xdp_md *context, __u32 at, __u32 end, __u32 by_cid)
+__noinline int decide_quote(struct xdp_md *context, __u32 at, __u32 end, __u32 ipv6, __u32 by_cid)
 {
 	struct cursor cursor = cursor_within(context, at, end);
 
-	return decide_quote(context, &cursor, false, by_cid);
-}
-
-__noinline int decide_ipv6_quote(struct xdp_md *context, __u32 at, __u32 end, __u32 by_cid)
-{
-	struct cursor cursor = cursor_within(context, at, end);
-
-	return decide_quote(context, &cursor, true, by_cid);
+	if (ipv6)
+		return decide_quoted(context, &cursor, true, by_cid);
+	return decide_quoted(context, &cursor, false, by_cid);
 }
 
 static __always_inline int decide_icmp(struct xdp_md *context, struct cursor *cursor, bool ipv6, __u32 by_cid)
@@ -218,9 +213,7 @@ static __always_inline int decide_icmp(struct xdp_md *context, struct cursor *cu
 		return REDIRECT_DROP_INNER_TRUNCATED;
 	if (!is_icmp_error(*type, ipv6))
 		return REDIRECT_ACCEPTED_OTHER;
-	if (ipv6)
-		return decide_ipv6_quote(context, cursor->at, cursor->end, by_cid);
-	return decide_ipv4_quote(context, cursor->at, cursor->end, by_cid);
+	return decide_quote(context, cursor->at, cursor->end, ipv6, by_cid);
 }
 
 static __always_inline int decide_packet(struct xdp_md *context, struct cursor *cursor, bool ipv6, __u32 by_cid)
@@ -241,17 +234,12 @@ static __always_inline int decide_packet(struct xdp_md *context, struct cursor *
 	return REDIRECT_ACCEPTED_OTHER;
 }
 
-/* The arguments and the result are those of decide_ipv4_quote(). */
-__noinline int decide_ipv4(struct xdp_md *context, __u32 at, __u32 end, __u32 by_cid)
+/* The arguments and the result are those of decide_quote(). */
+__noinline int decide_inner(struct xdp_md *context, __u32 at, __u32 end, __u32 ipv6, __u32 by_cid)
 {
 	struct cursor cursor = cursor_within(context, at, end);
 
+	if (ipv6)
+		return decide_packet(context, &cursor, true, by_cid);
 	return decide_packet(context, &cursor, false, by_cid);
-}
-
-__noinline int decide_ipv6(struct xdp_md *context, __u32 at, __u32 end, __u32 by_cid)
-{
-	struct cursor cursor = cursor_within(context, at, end);
-
-	return decide_packet(context, &cursor, true, by_cid);
 }

@@ -321,7 +321,7 @@ static __always_inline int quic_compare(
 
 /*
  * Decides about the packet of quic_ask(). `ipv6`: the family of its outer IP header, which begins at `outer_at`, as
- * the GUE header does at `gue_at`. Global, as decide_ipv4_quote(). Its caller is the program itself, because the stack
+ * the GUE header does at `gue_at`. Global, as decide_quote(). Its caller is the program itself, because the stack
  * would not suffice for more functions between them.
  */
 __noinline int quic_decide(struct xdp_md *context, __u32 outer_at, __u32 gue_at, __u32 ipv6)

@@ -97,18 +97,11 @@ static __always_inline int unconnected_outcome(struct outer *outer)
 	return outer->ttl > 1 ? REDIRECT_RETURNED_TO_FIRST_HOP : REDIRECT_DROP_TTL;
 }
 
-static __always_inline int decide(
-	struct xdp_md *context, const struct outer *outer, const struct cursor *inner, bool by_cid)
-{
-	if (outer->gue->inner_protocol == GUE_INNER_IPV6)
-		return decide_ipv6(context, inner->at, inner->end, by_cid);
-	return decide_ipv4(context, inner->at, inner->end, by_cid);
-}
-
 /* Returns the counter for a packet whose outer and GUE headers are valid; `inner` is at the inner packet. */
 static __always_inline int outcome_of(struct xdp_md *context, struct outer *outer, const struct cursor *inner)
 {
-	int outcome = decide(context, outer, inner, quic.is_used);
+	bool ipv6 = outer->gue->inner_protocol == GUE_INNER_IPV6;
+	int outcome = decide_inner(context, inner->at, inner->end, ipv6, quic.is_used);
 
 	if (outcome == DECIDE_BY_CID) {
 		outcome = quic_decide(context, outer_ip_at(outer), outer->gue_at, outer->ipv6);
@@ -116,7 +109,7 @@ static __always_inline int outcome_of(struct xdp_md *context, struct outer *oute
 		if (outer->names_later_hop)
 			return next_hop_outcome(outer);
 		if (outcome == QUIC_UNDECIDED)
-			outcome = decide(context, outer, inner, false);
+			outcome = decide_inner(context, inner->at, inner->end, ipv6, false);
 	}
 	if (outcome == DECIDE_UNCONNECTED && !outer->has_next_hop)
 		return unconnected_outcome(outer);
@@ -140,26 +133,13 @@ static __always_inline bool is_sent(int outcome)
 
 static __always_inline int pass_on(struct xdp_md *context, const struct outer *outer)
 {
-	int outcome = outer->ipv6 ? forward_ipv6(context, outer->tags, outer->gue_at, outer->returns)
-				  : forward_ipv4(context, outer->tags, outer->gue_at, outer->returns);
+	int outcome = forward_outer(context, outer->tags, outer->gue_at, outer->returns, outer->ipv6);
 
 	if (!is_sent(outcome))
 		return outcome;
 	if (outer->names_later_hop)
 		return REDIRECT_QUIC_PASSED_ON;
 	return outer->returns ? REDIRECT_RETURNED_TO_FIRST_HOP : outcome;
-}
-
-/* Returns an enum checksum. With REDIRECT_CHECKSUMS_KERNEL, only a SYN that the program answers itself is verified
- * here. */
-static __always_inline int checksum_of_inner(
-	struct xdp_md *context, const struct cursor *inner, bool ipv6, bool answers_syn)
-{
-	if (settings.checksums != REDIRECT_CHECKSUMS_PROGRAM && !answers_syn)
-		return CHECKSUM_UNKNOWN;
-	if (ipv6)
-		return checksum_verify_ipv6(context, inner->at, inner->end);
-	return checksum_verify_ipv4(context, inner->at, inner->end);
 }
 
 /* Returns the offset of the outer destination in the frame, or 0 if it is not of the inner packet's family. */
@@ -179,7 +159,7 @@ static __always_inline int keep(struct xdp_md *context, const struct outer *oute
 	bool ipv6 = outer->gue->inner_protocol == GUE_INNER_IPV6;
 	bool answers_syn = settings.syn_cookies && outcome == REDIRECT_ACCEPTED_SYN;
 	void *packet = cursor_peek(inner, sizeof(struct iphdr));
-	int checksum;
+	int checksum = CHECKSUM_UNKNOWN;
 
 	if (!packet) /* impossible, because outcome_of() read more of it; the verifier needs it */
 		return REDIRECT_DROP_INNER_TRUNCATED;
@@ -187,7 +167,9 @@ static __always_inline int keep(struct xdp_md *context, const struct outer *oute
 		return REDIRECT_DROP_DESTINATION;
 	if (!propagate_ecn(outer->tos, packet, ipv6))
 		return REDIRECT_DROP_ECN;
-	checksum = checksum_of_inner(context, inner, ipv6, answers_syn);
+	/* With REDIRECT_CHECKSUMS_KERNEL, only a SYN that the program answers itself is verified here. */
+	if (settings.checksums == REDIRECT_CHECKSUMS_PROGRAM || answers_syn)
+		checksum = checksum_of_inner(context, inner->at, inner->end, ipv6);
 	if (answers_syn && checksum == CHECKSUM_RIGHT) {
 		if (ipv6)
 			outcome = reply_to_ipv6_syn(context, inner->at, inner->end, outer->tags);

@@ -162,16 +162,13 @@ static __always_inline int forward(struct xdp_md *context, __u32 tags, __u32 gue
 /*
  * Sends a packet whose TTL is > 1 to its next hop, or back to its sender if `returns`. The GUE header is at offset
  * `gue_at` of the frame. Returns the counter, REDIRECT_FORWARDED_TO_ALTERNATE or REDIRECT_FORWARDED_BY_ROUTE if the
- * caller sends the frame. Global functions, as decide_ipv4_quote().
+ * caller sends the frame. `ipv6`: its outer header is. Global, as decide_quote().
  */
-__noinline int forward_ipv4(struct xdp_md *context, __u32 tags, __u32 gue_at, __u32 returns)
+__noinline int forward_outer(struct xdp_md *context, __u32 tags, __u32 gue_at, __u32 returns, __u32 ipv6)
 {
+	if (ipv6)
+		return forward(context, tags, gue_at, returns, true);
 	return forward(context, tags, gue_at, returns, false);
-}
-
-__noinline int forward_ipv6(struct xdp_md *context, __u32 tags, __u32 gue_at, __u32 returns)
-{
-	return forward(context, tags, gue_at, returns, true);
 }
 
 static __always_inline __u8 inner_ecn(void *ip, bool ipv6)

@@ -264,7 +264,8 @@ static __always_inline int reply_to_syn(struct xdp_md *context, struct cursor *c
  * Replies to an inner SYN, which occupies offsets `at` to `end` of the frame, if a cookie is due.
  * Returns REDIRECT_SYN_COOKIE_SENT if the frame is the SYN-ACK now, which the caller sends.
  * REDIRECT_ACCEPTED_SYN: the frame is unchanged, and the kernel replies. REDIRECT_DROP_NOT_STRIPPED:
- * the kernel could not resize the frame. A global function, as decide_ipv4_quote().
+ * the kernel could not resize the frame. Global functions, as decide_quote(); the
+ * verifier does not accept one for both families.
  */
 __noinline int reply_to_ipv4_syn(struct xdp_md *context, __u32 at, __u32 end, __u32 tags)
 {
