@@ -38,8 +38,9 @@ TRAILER = 32  # bytes: struct trailer of load.c
 WINDOW = 128  # packets on their way while the highest rate is looked for
 LEAST = 1000  # packets a second, on a machine that is too busy for more
 FRACTIONS = (1.1, 1, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)  # of the rate with this window
+TRIES = 2  # the quieter one counts: the hypervisor and other programs disturb
 SHARES = (10, 50, 90)  # percent of the load that passes without loss
-SECONDS = {False: (0.5, 1.0, 2.0), True: (0.05, 0.05, 0.05)}  # with --quick; of the window, of a rate, and of a share
+SECONDS = {False: (0.5, 0.7, 1.0), True: (0.05, 0.05, 0.05)}  # with --quick; of the window, of a rate, and of a share
 TABLE = {"tables": [{
     "name": "one", "hash_key": "01" * 16, "seed": "02" * 16, "binds": [{"ip": VIP, "proto": "udp", "port": PORT}],
     "backends": [{"ip": PROXY, "state": "active"}]}]}
@@ -145,13 +146,14 @@ class Bench:
         try:
             with self.running(contestant):
                 most = max(self.load(contestant, window, "--window", str(WINDOW))["received"] / window, LEAST)
-                for fraction in FRACTIONS:
+                for fraction in [each for each in FRACTIONS for _ in range(TRIES)]:
                     done = self.load(contestant, rate, "--rate", f"{most * fraction:.0f}")
                     if done["received"] == done["sent"]:
                         break
                 row |= {"rate": round(done["sent"] / rate), "lossless": done["received"] == done["sent"], "shares": []}
                 for percent in SHARES:
-                    row["shares"].append({"percent": percent, **self.load(contestant, share, "--rate", f"{row['rate'] * percent / 100:.0f}")})
+                    tries = [self.load(contestant, share, "--rate", f"{row['rate'] * percent / 100:.0f}") for _ in range(TRIES)]
+                    row["shares"].append({"percent": percent, **min(tries, key=lambda each: (each["sent"] - each["received"], each["p99"]))})
         except AssertionError as error:  # the director did not start
             row["why"] = str(error).strip().splitlines()[-1]
         return row
