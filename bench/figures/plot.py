@@ -10,6 +10,7 @@ COLOURS = {
     "scalar": "#e07b39",
     "avx2": "#4f8fc0",
     "avx512": "#1f4e79",
+    "fused": "#5f9e6e",
 }
 PATH_NAMES = {
     "io": "io",
@@ -19,6 +20,7 @@ PATH_NAMES = {
     "scalar": "plain C",
     "avx2": "AVX2",
     "avx512": "AVX-512",
+    "fused": "necessary work",
 }
 BAR, GAP, LEFT, WIDTH = 9, 14, 260, 590
 
@@ -75,9 +77,11 @@ def bars(groups, most):
     return out, y
 
 
-def legend():
+def legend(paths):
     out, x = [], LEFT
     for path, colour in COLOURS.items():
+        if path not in paths:
+            continue
         out.append(f'<rect x="{x}" y="12" width="10" height="10" fill="{colour}"/>')
         out.append(text(x + 14, 21, PATH_NAMES[path]))
         x += 80
@@ -91,5 +95,5 @@ def svg(rows):
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 50}" height="{height}" '
         'font-family="sans-serif" font-size="9"><title>Cycles of the TSC per packet, p10</title>\n'
-        '<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(legend() + shapes) + "\n</svg>\n"
+        '<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(legend(set().union(*groups.values())) + shapes) + "\n</svg>\n"
     )

@@ -4,8 +4,8 @@
 
 Publishes what `script/bench --json FILE.json` measured. It writes the numbers and tables between the markers of
 docs/explanation/performance.md and bench/targets.md, draws docs/explanation/performance.svg, and copies FILE.json beside them as
-performance-intel.json or performance-amd.json. All figures are from this file. Only the table that compares CPUs also has those of the
-other copies. The text outside the markers is written by hand and has no figures.
+performance-intel.json or performance-amd.json. All figures are from this file, except that tables with a vendor in each row or
+column also have those of the other copies. The text outside the markers is written by hand and has no figures.
 """
 
 import json

@@ -373,6 +373,51 @@ def test_cost_of_watching_is_published_if_the_file_has_it(missing, shown, publis
     assert shown in (copies / "performance.md").read_text() and (copies / first).read_bytes() == (copies / "new.json").read_bytes()
 
 
+def with_necessary_work(rows):
+    """The figures as if the necessary work took three floors."""
+    plain = [row for row in rows if row["path"] == "floor" and row["what"] == "" and row["family"] == "v4" and row["tables"] == 1]
+    return [row for row in rows if row["path"] != "fused"] + [{**row, "path": "fused", "p10": 3 * row["p10"]} for row in plain]
+
+
+@pytest.mark.parametrize("measured", (True, False))
+def test_necessary_work_is_published_if_the_file_has_it(measured, publish, copies):
+    rows = [row for row in publish.published().rows if row["path"] != "fused"]
+    (copies / "new.json").write_text(json.dumps(with_necessary_work(rows) if measured else rows))
+    publish.main(copies / "new.json")
+    vendor = publish.published().vendor()
+    targets = (copies / "targets.md").read_text()
+    assert (f"| {vendor}, necessary work |" in (copies / "performance.md").read_text()) == measured
+    assert ("necessary work</text>" in (copies / "performance.svg").read_text()) == measured
+    assert re.findall(rf"^\| {vendor}, frames in L2 \|.*\| (3.00) \|", targets, re.MULTILINE) == ["3.00"] * measured
+    assert targets.count("Not measured: the figures are older than this table.") == (0 if measured else 2)
+
+
+def test_stages_explain_what_the_fast_path_takes_more_than_the_necessary_work(publish):
+    tables = importlib.import_module("tables")
+    figures = tables.Figures(with_necessary_work(publish.published().rows))
+    fast, necessary, _, *parts = tables.difference_by_stage(figures)
+    assert abs(fast - necessary - sum(parts)) < 0.01 and len(parts) == len(tables.MORE_STAGES) + 1
+
+
+@pytest.mark.parametrize("vendor, name, target", (("GenuineIntel", "Intel", "3.5"), ("AuthenticAMD", "AMD", "4.8")))
+def test_the_first_target_depends_on_the_vendor(vendor, name, target, publish):
+    tables = importlib.import_module("tables")
+    rows = [dict(row) for row in publish.published().rows]
+    rows[0] |= {"what": "some CPU", "cpu": {**rows[0].get("cpu", {}), "vendor_id": vendor}}
+    assert f"| {name} | AVX-512, frames in L2 | {target} x floor |" in tables.targets(tables.Figures(rows))
+
+
+def test_targets_of_another_run_end_where_it_lacks_a_figure(publish):
+    tables = importlib.import_module("tables")
+    own = publish.published()
+    part = [{**row, "what": "AMD EPYC", "cpu": {"vendor_id": "AuthenticAMD"}} if row["path"] == "machine" else row
+            for row in own.rows if row["what"] != "pings"]
+    shown = tables.targets(tables.Figures(own.rows, [tables.Figures(part)]))
+    assert "| AMD | first fragments |" in shown and "| AMD | pings |" not in shown and f"| {own.vendor()} | pings |" in shown
+    with pytest.raises(tables.Missing):
+        tables.targets(tables.Figures(part, [own]))
+
+
 @pytest.mark.parametrize("damage, message", [
     (lambda rows: [row for row in rows if row["what"] != "4 hops"], "what '4 hops'.* is missing: run script/bench without --quick"),
     (lambda rows: [{**row, "noisy": index % 5 == 0} for index, row in enumerate(rows)], "figures are noisy: run script/bench again"),
