@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <search.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,74 +25,42 @@ enum {
 	LOG_MS = 600000,
 };
 
-/* Remembers a number for each of many keys. The keys are hashes, so two texts with one hash are the same. */
-struct map_entry {
-	uint64_t key; /* 0: the entry is free */
+/* The value of a counter in a tree. The key is a hash, so two texts with one hash are the same. */
+struct counter {
+	uint64_t key;
 	double value;
 };
 
-/* All zeros is an empty map. */
-struct map {
-	struct map_entry *entries;
-	size_t count;
-	size_t room; /* a power of two, or 0 */
-};
-
-#define MAP_FIRST_ROOM 1024
-
-/* Returns the entry of the key, or the free one where it belongs. There must be a free one. */
-static struct map_entry *find(const struct map *map, uint64_t key)
+static int compare_counters(const void *a, const void *b)
 {
-	size_t at = key & (map->room - 1);
+	const struct counter *x = a, *y = b;
 
-	while (map->entries[at].key && map->entries[at].key != key)
-		at = (at + 1) & (map->room - 1);
-	return &map->entries[at];
+	return (x->key > y->key) - (x->key < y->key);
 }
 
-static bool grow(struct map *map)
+/* Returns the counter of the key, or NULL if the tree has none. */
+static const struct counter *find(void *const *tree, uint64_t key)
 {
-	struct map larger = {.room = map->room ? 2 * map->room : MAP_FIRST_ROOM, .count = map->count};
+	const struct counter wanted = {.key = key};
+	struct counter *const *found = tfind(&wanted, tree, compare_counters);
 
-	larger.entries = calloc(larger.room, sizeof(*larger.entries));
-	if (!larger.entries)
+	return found ? *found : NULL;
+}
+
+/* False: out of memory. */
+static bool set(void **tree, uint64_t key, double value)
+{
+	struct counter *counter = malloc(sizeof(*counter)), **at;
+
+	if (!counter)
 		return false;
-	for (size_t i = 0; i < map->room; i++)
-		if (map->entries[i].key)
-			*find(&larger, map->entries[i].key) = map->entries[i];
-	free(map->entries);
-	*map = larger;
-	return true;
-}
-
-/* Sets the number of a key, which is not 0. False: out of memory. */
-static bool map_set(struct map *map, uint64_t key, double value)
-{
-	struct map_entry *entry;
-
-	if (2 * map->count >= map->room && !grow(map))
-		return false;
-	entry = find(map, key);
-	map->count += !entry->key;
-	*entry = (struct map_entry){key, value};
-	return true;
-}
-
-/* Returns the number of the key, or 0 if it has none. *found (may be NULL): it has one. */
-static double map_get(const struct map *map, uint64_t key, bool *found)
-{
-	const struct map_entry *entry = map->room ? find(map, key) : NULL;
-	bool known = entry && entry->key;
-
-	if (found)
-		*found = known;
-	return known ? entry->value : 0;
-}
-
-static void map_free(struct map *map)
-{
-	free(map->entries);
-	*map = (struct map){0};
+	*counter = (struct counter){key, value};
+	at = tsearch(counter, tree, compare_counters);
+	if (at)
+		(*at)->value = value;
+	if (!at || *at != counter)
+		free(counter);
+	return at;
 }
 
 /* A lookup in the background. It is never freed while it runs. */
@@ -109,8 +78,8 @@ struct statsd {
 	uint64_t lookup_ms, log_ms;
 	/* -1: the host has no address yet. */
 	int socket;
-	/* The counters of the last round and of this one, by hash of name and labels. */
-	struct map last, now;
+	/* Trees of the counters of the last round and of this one. */
+	void *last, *now;
 	/* Lines that are not sent yet. */
 	char datagram[DATAGRAM_SIZE];
 	size_t size;
@@ -268,17 +237,17 @@ static uint64_t key_of(const struct openmetrics *family, const struct openmetric
 
 	for (; labels->name; labels++)
 		key = hash(hash(key, labels->name), labels->value);
-	return key ? key : 1;
+	return key;
 }
 
 /* Returns how much the counter has grown since the last round. A counter that went back has begun at 0 again. */
 static double grown(struct statsd *statsd, uint64_t key, double value)
 {
-	double last = map_get(&statsd->last, key, NULL);
+	const struct counter *last = find(&statsd->last, key);
 
-	if (!map_set(&statsd->now, key, value))
+	if (!set(&statsd->now, key, value))
 		return 0;
-	return value < last ? value : value - last;
+	return last && value >= last->value ? value - last->value : value;
 }
 
 void statsd_take(void *context, const struct openmetrics *family, const struct openmetrics_label *labels, double value)
@@ -297,29 +266,24 @@ void statsd_take(void *context, const struct openmetrics *family, const struct o
 		add_line(statsd, line);
 }
 
-/* Keeps what an incomplete round has not seen. */
-static void keep_last(struct statsd *statsd)
+/* Keeps a counter that an incomplete round has not seen. */
+static void keep_counter(const void *node, VISIT visit, void *context)
 {
-	for (size_t i = 0; i < statsd->last.room; i++) {
-		const struct map_entry *entry = &statsd->last.entries[i];
-		bool found;
+	const struct counter *last = *(const struct counter *const *)node;
+	struct statsd *statsd = context;
 
-		if (!entry->key)
-			continue;
-		map_get(&statsd->now, entry->key, &found);
-		if (!found)
-			map_set(&statsd->now, entry->key, entry->value);
-	}
+	if ((visit == postorder || visit == leaf) && !find(&statsd->now, last->key))
+		set(&statsd->now, last->key, last->value);
 }
 
 void statsd_end(struct statsd *statsd, bool complete, uint64_t now_ms)
 {
 	flush(statsd);
 	if (!complete)
-		keep_last(statsd);
-	map_free(&statsd->last);
+		twalk_r(statsd->last, keep_counter, statsd);
+	tdestroy(statsd->last, free);
 	statsd->last = statsd->now;
-	statsd->now = (struct map){0};
+	statsd->now = NULL;
 	if (statsd->error)
 		complain(statsd, now_ms, "send to", strerror(statsd->error));
 	statsd->error = 0;
@@ -334,7 +298,7 @@ void statsd_close(struct statsd *statsd)
 		end_lookup(statsd);
 	if (statsd->socket >= 0)
 		close(statsd->socket);
-	map_free(&statsd->last);
-	map_free(&statsd->now);
+	tdestroy(statsd->last, free);
+	tdestroy(statsd->now, free);
 	free(statsd);
 }
