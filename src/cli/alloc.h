@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Returns zeros, as calloc(); never NULL, not even for no items. */
@@ -15,3 +16,10 @@ void *alloc_zeroed(size_t count, size_t size);
 void *alloc_grown(void *items, size_t count, size_t size);
 
 void alloc_failed(void) __attribute__((noreturn));
+
+/* Takes the result of what fails only without memory. */
+static inline void alloc_check(bool done)
+{
+	if (!done)
+		alloc_failed();
+}

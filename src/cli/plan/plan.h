@@ -78,8 +78,8 @@ bool plan_can_help(const struct table_diff *pair);
 bool plan_is_down(const struct table_diff_backend *backend);
 bool plan_any_down(const struct plan_input *input);
 
-/* Makes the text of a step. with_past: it keeps the previous states of CURRENT. False: out of memory. */
-bool plan_text(const struct plan_input *input, enum plan_kind kind, bool with_past, struct json_edit *text);
+/* Makes the text of a step. with_past: it keeps the previous states of CURRENT. */
+void plan_text(const struct plan_input *input, enum plan_kind kind, bool with_past, struct json_edit *text);
 
 /* The tables that the tried plans use. Those without a text are not made yet. */
 struct plan_tables {
@@ -90,8 +90,8 @@ struct plan_tables {
  * which the caller frees. False: out of memory, or a table is not valid. */
 bool plan_search(const struct plan_input *input, struct plan_tables *tables, struct plan *plan);
 
-/* Parses the text of a step, and builds its rows. path: for messages. */
-bool plan_build_step(const char *path, struct plan_step *step);
+/* Parses the text of a table, and builds its rows. False, with an error that names the path. */
+bool plan_build(const char *path, const struct json_edit *text, struct table_set *set);
 
 /* Chooses the shortest waits with which each of the given steps breaks the least, and counts what they break. */
 void plan_choose_waits(const struct plan_input *input, struct plan *plan);

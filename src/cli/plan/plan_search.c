@@ -8,14 +8,14 @@
 #include "table/file/json/table_json.h"
 #include "table/rows/table_build.h"
 
-bool plan_build_step(const char *path, struct plan_step *step)
+bool plan_build(const char *path, const struct json_edit *text, struct table_set *set)
 {
 	struct faults faults = {.file = path};
-	bool parsed = table_json_parse(step->text.text, step->text.size, &step->set, &faults) == 0;
+	bool parsed = table_json_parse(text->text, text->size, set, &faults) == 0;
 
 	cli_print_faults(&faults, FAULTS_ERRORS);
-	if (parsed && table_build(&step->set, cpus_usable())) {
-		command_error("%s: the rows of a step cannot be built: out of memory", path);
+	if (parsed && table_build(set, cpus_usable())) {
+		command_error("%s: its rows cannot be built: out of memory", path);
 		return false;
 	}
 	return parsed;
@@ -25,11 +25,8 @@ bool plan_build_step(const char *path, struct plan_step *step)
 static bool make_step(const struct plan_input *input, enum plan_kind kind, bool with_past, struct plan_step *step)
 {
 	*step = (struct plan_step){.kind = kind};
-	if (!plan_text(input, kind, with_past, &step->text)) {
-		command_error("out of memory");
-		return false;
-	}
-	if (plan_build_step(input->wanted_path, step))
+	plan_text(input, kind, with_past, &step->text);
+	if (plan_build(input->wanted_path, &step->text, &step->set))
 		return true;
 	command_error("%s: a table between CURRENT and WANTED would not be valid", input->wanted_path);
 	return false;

@@ -111,28 +111,26 @@ static struct wish make_wish(const struct stage *stage, const struct table_diff_
 }
 
 /* Changes a backend of WANTED as far as the wish differs. */
-static bool set_backend(
+static void set_backend(
 	struct json_edit *text, uint32_t t, uint32_t index, const struct table_backend *is, struct wish wish)
 {
 	char path[64], value[32];
-	bool done = true;
 
 	snprintf(path, sizeof(path), "tables[%u].backends[%u]", t, index);
 	if (is->state != wish.state) {
 		snprintf(value, sizeof(value), "\"%s\"", table_state_name(wish.state));
-		done = json_edit_set(text, path, "state", value);
+		alloc_check(json_edit_set(text, path, "state", value));
 	}
 	if (is->healthy != wish.healthy)
-		done = done && json_edit_set(text, path, "healthy", wish.healthy ? "true" : "false");
+		alloc_check(json_edit_set(text, path, "healthy", wish.healthy ? "true" : "false"));
 	if (table_backend_weight(is) != wish.weight) {
 		snprintf(value, sizeof(value), "%u", wish.weight);
-		done = done && json_edit_set(text, path, "weight", value);
+		alloc_check(json_edit_set(text, path, "weight", value));
 	}
-	return done;
 }
 
 /* Appends a backend of CURRENT that WANTED does not have, with its health checks. */
-static bool append_backend(const struct plan_input *input, struct json_edit *text, const struct table_diff *pair,
+static void append_backend(const struct plan_input *input, struct json_edit *text, const struct table_diff *pair,
 	uint32_t index, struct wish wish)
 {
 	char path[64], ip[NETADDR_TEXT_MAX + 2], addr[NETADDR_TEXT_MAX], state[16], weight[16];
@@ -142,7 +140,6 @@ static bool append_backend(const struct plan_input *input, struct json_edit *tex
 	char id_text[SERVER_ID_TEXT_MAX];
 	size_t count = 3, used = 0;
 	char *checks = NULL;
-	bool done;
 
 	snprintf(ip, sizeof(ip), "\"%s\"", netaddr_format(&pair->before->backends[index].addr, addr));
 	snprintf(state, sizeof(state), "\"%s\"", table_state_name(wish.state));
@@ -160,9 +157,8 @@ static bool append_backend(const struct plan_input *input, struct json_edit *tex
 	if (checks)
 		members[count++] = (struct json_edit_member){"healthchecks", checks};
 	snprintf(path, sizeof(path), "tables[%u].backends", pair->new_index);
-	done = json_edit_append(text, path, members, count);
+	alloc_check(json_edit_append(text, path, members, count));
 	free(checks);
-	return done;
 }
 
 /* Returns a copy of the table of a stage. It borrows all but its backends. */
@@ -207,7 +203,7 @@ static bool any_down(const struct table *table)
  * Sets `previous`: the other stage first, and then the previous states of CURRENT. If some of its backends are down,
  * the same state with these up follows, because they may come back.
  */
-static bool set_past(struct json_edit *text, const struct table_diff *pair, enum plan_kind kind, bool with_past)
+static void set_past(struct json_edit *text, const struct table_diff *pair, enum plan_kind kind, bool with_past)
 {
 	struct table other = copy_stage(pair, &stages[kind].other);
 	struct past_list list = {0};
@@ -220,62 +216,60 @@ static bool set_past(struct json_edit *text, const struct table_diff *pair, enum
 	for (uint32_t i = 0; with_past && i < pair->before->past_count && list.count < TABLE_MAX_PAST; i++)
 		past_list_add(&list, past_text(&pair->before->past[i]));
 	snprintf(path, sizeof(path), "tables[%u]", pair->new_index);
-	return past_list_write(&list, text, path);
+	alloc_check(past_list_write(&list, text, path));
 }
 
-static bool set_settings(struct json_edit *text, const struct table_diff *pair, enum plan_kind kind)
+static void set_settings(struct json_edit *text, const struct table_diff *pair, enum plan_kind kind)
 {
 	const struct table *before = pair->before, *after = pair->after;
 	char path[48], value[16];
-	bool done = true;
 
 	snprintf(path, sizeof(path), "tables[%u]", pair->new_index);
 	if (before->hops > after->hops) {
 		snprintf(value, sizeof(value), "%u", before->hops);
-		done = json_edit_set(text, path, "hops", value);
+		alloc_check(json_edit_set(text, path, "hops", value));
 	}
 	if (stages[kind].at.is_wanted || before->balance == after->balance)
-		return done;
+		return;
 	if (before->balance) {
 		snprintf(value, sizeof(value), "%u.%03u", before->balance / 1000, before->balance % 1000);
-		return done && json_edit_set(text, path, "balance", value);
+		alloc_check(json_edit_set(text, path, "balance", value));
+	} else {
+		strcat(path, ".balance");
+		alloc_check(json_edit_remove(text, path));
 	}
-	strcat(path, ".balance");
-	return done && json_edit_remove(text, path);
 }
 
-static bool change_table(const struct plan_input *input, struct json_edit *text, const struct table_diff *pair,
+static void change_table(const struct plan_input *input, struct json_edit *text, const struct table_diff *pair,
 	enum plan_kind kind, bool with_past)
 {
 	const struct table *before = pair->before, *after = pair->after;
 	const struct stage *at = &stages[kind].at;
-	bool done = true;
 
-	for (uint32_t i = 0; i < pair->backend_count && done; i++) {
+	for (uint32_t i = 0; i < pair->backend_count; i++) {
 		const struct table_backend *new = pair->backends[i].after;
 
 		if (new)
-			done = set_backend(text, pair->new_index, (uint32_t)(new - after->backends), new,
+			set_backend(text, pair->new_index, (uint32_t)(new - after->backends), new,
 				make_wish(at, &pair->backends[i]));
 	}
-	for (uint32_t i = 0; i < before->backend_count && done; i++) {
+	for (uint32_t i = 0; i < before->backend_count; i++) {
 		const struct table_diff_backend backend = {.before = &before->backends[i]};
 
 		if (table_find_backend(after, NULL, &backend.before->addr) == after->backend_count)
-			done = append_backend(input, text, pair, i, make_wish(at, &backend));
+			append_backend(input, text, pair, i, make_wish(at, &backend));
 	}
-	return done && set_settings(text, pair, kind) && set_past(text, pair, kind, with_past);
+	set_settings(text, pair, kind);
+	set_past(text, pair, kind, with_past);
 }
 
-bool plan_text(const struct plan_input *input, enum plan_kind kind, bool with_past, struct json_edit *text)
+void plan_text(const struct plan_input *input, enum plan_kind kind, bool with_past, struct json_edit *text)
 {
 	const struct table_set_diff *diff = &input->at_once;
-	bool done;
 
 	*text = (struct json_edit){.text = strdup(input->wanted.text), .size = input->wanted.size};
-	done = text->text;
-	for (uint32_t i = 0; i < diff->count && done && kind != PLAN_WANTED; i++)
+	alloc_check(text->text);
+	for (uint32_t i = 0; i < diff->count && kind != PLAN_WANTED; i++)
 		if (plan_can_help(&diff->tables[i]))
-			done = change_table(input, text, &diff->tables[i], kind, with_past);
-	return done;
+			change_table(input, text, &diff->tables[i], kind, with_past);
 }

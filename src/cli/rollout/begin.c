@@ -10,11 +10,8 @@
 #include "cli/diff/diff_print.h"
 #include "cli/plan/plan.h"
 #include "cli/rollout/rollout_parts.h"
-#include "common/cpus.h"
 #include "fleet/keys.h"
 #include "rollout/rollout_json.h"
-#include "table/file/json/table_json.h"
-#include "table/rows/table_build.h"
 
 /* Returns the text with the secrets of this host in place of their names. NULL: after an error. */
 static char *expand(const struct session *session, const char *path, const char *text)
@@ -51,16 +48,8 @@ static bool hide_keys(struct json_edit *step, const char *original)
 
 static bool read_current(struct plan_input *input, char *text)
 {
-	struct faults faults = {.file = input->current_path};
-	bool read = text && table_json_parse(text, strlen(text), &input->current, &faults) == 0;
-
 	input->current_text = (struct json_edit){.text = text, .size = text ? strlen(text) : 0};
-	cli_print_faults(&faults, FAULTS_ERRORS);
-	if (read && table_build(&input->current, cpus_usable())) {
-		command_error("%s: its rows cannot be built: out of memory", input->current_path);
-		return false;
-	}
-	return read;
+	return text && plan_build(input->current_path, &input->current_text, &input->current);
 }
 
 static void set_step(struct rollout *rollout, const struct table_set *set, const char *kind, uint32_t broken,
@@ -321,7 +310,7 @@ static bool follow_approved(const struct session *session, struct plan_input *in
 		if (!step->text.text)
 			return false;
 		step->text.size = strlen(step->text.text);
-		if (!plan_build_step(path, step))
+		if (!plan_build(path, &step->text, &step->set))
 			return false;
 		plan->steps[plan->count++] = *step;
 	}
