@@ -2,6 +2,7 @@
 #include "table/file/json/table_json.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,34 +37,13 @@ struct bind_draft {
 	size_t *host_bits; /* counts the binds with bits set beyond the prefix length */
 };
 
-/* Orders by address, then by index. Addresses that could not be read come first. */
 static int compare_addresses(const void *a, const void *b)
 {
-	const struct netaddr *const *x = a, *const *y = b;
-	int order = netaddr_compare(*x, *y);
-
-	return order ? order : (*x < *y ? -1 : *x > *y);
+	return netaddr_compare(a, b);
 }
 
-static uint32_t index_of(const struct netaddr *addr, const struct netaddr *first, size_t stride)
+static void keep(void *)
 {
-	return (uint32_t)((size_t)((const char *)addr - (const char *)first) / stride);
-}
-
-/* Sets twin[i] to the index of the first object with the address of object i, perhaps i itself. */
-static void find_twins(
-	const struct netaddr **sorted, const struct netaddr *first, size_t stride, uint32_t count, uint32_t *twin)
-{
-	const struct netaddr *same = NULL;
-
-	for (uint32_t i = 0; i < count; i++)
-		sorted[i] = (const void *)((const char *)first + i * stride);
-	qsort(sorted, count, sizeof(*sorted), compare_addresses);
-	for (uint32_t i = 0; i < count; i++) {
-		if (!same || sorted[i]->family == NETADDR_NONE || netaddr_compare(same, sorted[i]) != 0)
-			same = sorted[i];
-		twin[index_of(sorted[i], first, stride)] = index_of(same, first, stride);
-	}
 }
 
 /*
@@ -73,27 +53,29 @@ static void find_twins(
  */
 static void check_twins(struct json_reader *reader, const struct netaddr *first, size_t stride, uint32_t count)
 {
-	const struct netaddr **sorted = calloc(count + 1, sizeof(*sorted));
-	uint32_t *twin = calloc(count + 1, sizeof(*twin));
 	char text[NETADDR_TEXT_MAX];
+	void *tree = NULL;
 
-	if (sorted && twin)
-		find_twins(sorted, first, stride, count, twin);
-	else
-		json_reader_error(reader, "out of memory");
-	for (uint32_t i = 0; sorted && twin && i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
+		const struct netaddr *addr = (const void *)((const char *)first + i * stride), *const * found;
 		size_t mark;
 
-		if (twin[i] == i)
+		if (addr->family == NETADDR_NONE)
+			continue;
+		found = tsearch(addr, &tree, compare_addresses);
+		if (found && *found == addr)
 			continue;
 		mark = json_reader_enter_index(reader, i);
 		json_reader_enter_key(reader, "ip");
-		json_reader_error(reader, "'%s' is listed twice: backends[%u] has this address already",
-			netaddr_format((const void *)((const char *)first + i * stride), text), twin[i]);
+		if (found)
+			json_reader_error(reader, "'%s' is listed twice: backends[%zu] has this address already",
+				netaddr_format(addr, text),
+				(size_t)((const char *)*found - (const char *)first) / stride);
+		else
+			json_reader_error(reader, "out of memory");
 		json_reader_leave(reader, mark);
 	}
-	free(sorted);
-	free(twin);
+	tdestroy(tree, keep);
 }
 
 static void read_backend_ip(struct json_reader *reader, json_t *value, const struct json_member *member, void *field)
