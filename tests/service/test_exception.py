@@ -4,10 +4,13 @@
 import os
 import re
 import socket
+import time
 
 import pytest
+from scapy.layers.inet import IP, TCP
 
 from lab.tools import TIMEOUT_S, wait_until
+from support import pcap
 from support import traffic
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess, sum_of_verdicts, write_table
@@ -116,6 +119,23 @@ def test_a_refused_frame_does_not_drop_others(link, path, start):
         wait_reason(director, "the interface was removed, so the kernel gets no packets: restart the director")
         counters = director.terminate()
         assert counters["received"] == sum_of_verdicts(counters)
+
+
+def test_a_flood_of_unmatched_packets_reaches_the_kernel_up_to_its_limit(start, tmp_path):
+    """As fast as the director can: one of two packets matches no bind. The others are forwarded, and each has a verdict."""
+    limit = 1000
+    packets = [IP(src="198.51.100.7", dst=address) / TCP(dport=80) for address in (traffic.VIP4[0], "203.0.113.99")]
+    pcap.write(tmp_path / "rx.pcap", [bytes(traffic.ETHER / packet) for packet in packets])
+    begin = time.monotonic()
+    with start(f"net_pcap0,rx_pcap={tmp_path}/rx.pcap,infinite_rx=1", exception_limits={"other": limit}) as director:
+        wait_until(lambda: (stats := director.stats())["exception"] > limit // 10 and stats["forwarded"] > 20 * limit, "more than the bucket holds")
+        counters = director.terminate()
+    most = limit // 10 + limit * (time.monotonic() - begin)
+    unmatched = counters["exception"] + counters["drop_exception_limited"] + counters["drop_exception_full"]
+    assert counters["received"] == sum_of_verdicts(counters)
+    assert abs(counters["forwarded"] - unmatched) <= 1
+    assert counters["exception"] == counters["exception_other"] <= most
+    assert counters["drop_exception_limited"] == counters["exception_limited_other"] > 0
 
 
 def test_a_flood_leaves_the_control_plane_its_share(link, start):
