@@ -277,9 +277,9 @@ def necessary(figures):
     head, columns = ["cycles"], []
     for run in figures.runs:
         with contextlib.suppress(Missing):
-            columns.append([brief(each) if each >= 20 else f"{each:.1f}" for each in difference_by_stage(run)])
+            columns.append([f"{each:.1f}" for each in difference_by_stage(run)])
             head.append(run.vendor())
-    names = ["fast path", "necessary work", "floor", *(f"only in the fast path: {stage}" for stage in MORE_STAGES), "the other stages, because they are loops of their own"]
+    names = ["fast path", "necessary work", "floor", *(f"only in the fast path: {stage}" for stage in MORE_STAGES), "the stages of both, in loops of their own"]
     return table(head, [[name, *cells] for name, *cells in zip(names, *columns)]) if columns else "Not measured: the figures are older than this table."
 
 
