@@ -14,6 +14,7 @@ needs more memory or disk than there is, is skipped. TMPDIR names the folder of 
 """
 
 import argparse
+import contextlib
 import json
 import os
 import resource
@@ -43,8 +44,7 @@ PROXY, VIP = "10.1.0.0", "198.19.0.1"  # a proxy of every table; the address tha
 FRAME = bytes(12) + bytes.fromhex("0800 4500002800010000400600000a630007c6130001 9c400050000000010000000050020400 00000000")  # TCP to port 80 of VIP
 MIB = 1 << 20
 FOLDER = tempfile.gettempdir()
-if len(FOLDER) > 60:
-    tempfile.tempdir = "/tmp"  # DirectorProcess makes a socket there, whose path has at most 107 bytes
+MAX_FOLDER = 48  # DirectorProcess makes a socket in its folder, and the path of a socket has at most 107 bytes
 
 
 class Failed(Exception):
@@ -80,6 +80,19 @@ def run(*args, refused=False):
     if (process.returncode != 0) != refused:
         raise Failed(f"glb-director-cli {' '.join(map(str, args))}: exit code {process.returncode}: {text.strip()[-2000:]}")
     return seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+@contextlib.contextmanager
+def own_folder():
+    """A folder. When it ends, whatever the reason, no file in it and no child process remains."""
+    with tempfile.TemporaryDirectory(prefix="glb-bench-", dir=FOLDER) as folder:
+        tempfile.tempdir = folder if len(FOLDER) <= MAX_FOLDER else "/tmp"
+        try:
+            yield Path(folder)
+        finally:
+            for child in Path("/proc/self/task").glob("*/children"):
+                for pid in child.read_text().split():
+                    os.kill(int(pid), signal.SIGKILL)
 
 
 def measure(rounds, *args, fresh=None, refused=False):
@@ -236,12 +249,12 @@ def main():
     if options.json:
         write(options.json, rows)  # a wrong file fails before the measurement
     for size in sizes:
-        with tempfile.TemporaryDirectory(prefix="glb-bench-", dir=FOLDER) as folder:
+        with own_folder() as folder:
             why = lacks(size, folder)
             if why:
                 print(f"{size[0]} x {size[1]} backends: skipped: {why}", flush=True)
                 continue
-            rows += show(size, measure_size(size, Path(folder), 1 if options.quick else ROUNDS))
+            rows += show(size, measure_size(size, folder, 1 if options.quick else ROUNDS))
         if options.json:
             write(options.json, rows)
 

@@ -43,15 +43,16 @@ def start(files):
 
 
 def members(session):
-    """The processes of a session that have not ended."""
+    """The names of the processes of a session that have not ended."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            fields = path.read_text().rpartition(") ")[2].split()
+            head, _, rest = path.read_text().rpartition(") ")
         except OSError:
             continue
-        if int(fields[3]) == session and fields[0] not in "ZX":
-            found.append(path.parent.name)
+        state, _, _, of, *_ = rest.split()
+        if int(of) == session and state not in "ZX":
+            found.append(head.partition("(")[2])
     return found
 
 
@@ -118,11 +119,7 @@ def test_a_size_that_is_not_measured_is_refused(start):
 @pytest.mark.parametrize("running", ["glb-director-cl", "glb-director"])
 def test_a_signal_leaves_no_process_and_no_file(start, files, number, running):
     process = start("--quick")
-
-    def is_running():
-        return any(Path(f"/proc/{pid}/comm").read_text().strip() == running for pid in members(process.pid))
-
-    wait_until(is_running, running)
+    wait_until(lambda: running in members(process.pid), running)
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
     _, err = finish(process, code=128 + number)
     assert err == ""
