@@ -29,8 +29,11 @@ static bool is_same(const struct table_bind *bind, const char *operand)
 
 static bool has_bind(const struct table *table, const char *operand)
 {
+	struct table_bind bind;
+
+	bind_operand_parse(operand, &bind);
 	for (uint32_t i = 0; i < table->bind_count; i++)
-		if (is_same(&table->binds[i], operand))
+		if (table_bind_compare(&table->binds[i], &bind) == 0)
 			return true;
 	return false;
 }

@@ -168,7 +168,7 @@ static bool set_canary(const struct session *session, struct rollout *rollout, c
 static char *make_text(const struct session *session, const struct plan_input *input, const struct plan *plan,
 	const struct approved *approved, const char *wanted, uint32_t number)
 {
-	struct json_edit step;
+	struct json_edit step = {0};
 
 	if (number && approved)
 		return strdup(approved->texts[number]);

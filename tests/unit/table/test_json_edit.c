@@ -42,7 +42,7 @@ static struct json_edit edit_of(const char *before)
 {
 	char *text = quoted(before);
 
-	return (struct json_edit){text, strlen(text)};
+	return (struct json_edit){.text = text, .size = strlen(text)};
 }
 
 static void test_an_element_is_added_like_its_neighbours(void **state)
@@ -160,6 +160,45 @@ static void test_adding_and_removing_leaves_the_text_as_it_was(void **state)
 	}
 }
 
+/* Makes one random change below the array `a` of objects. */
+static bool change(struct json_edit *edit, uint32_t kind, uint32_t at)
+{
+	static const struct json_edit_member members[] = {{"x", "[1, { \"z\": 2 }]"}, {"y", "\"]}\""}};
+	char path[32];
+
+	snprintf(path, sizeof(path), "a[%u].b[%u]", at / 4 % 3, at % 4);
+	if (kind == 0)
+		return json_edit_set(edit, path, "x", "{}");
+	if (kind == 1)
+		return json_edit_remove(edit, path);
+	path[4] = '\0';
+	if (kind == 2)
+		return json_edit_set(edit, path, "y", "[1, 2]");
+	snprintf(path, sizeof(path), "a[%u].b", at / 4 % 3);
+	return kind == 3 ? json_edit_append(edit, path, members, 2) : json_edit_drop(edit, "a[1].y");
+}
+
+/* What an edit remembers about the text changes nothing. */
+static void test_many_edits_give_the_text_of_edits_that_remember_nothing(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 200; round++) {
+		struct json_edit kept = edit_of("{'a': [{'b': [ ]}, {'y':1, 'b':[{'x':0}, {'x':0}]}, {'b': [\n {}\n]}]}");
+		struct json_edit fresh = {.text = strdup(kept.text), .size = kept.size};
+
+		for (unsigned step = 0; step < 60; step++) {
+			uint32_t kind = random_below(5), at = random_below(12);
+
+			assert_int_equal(change(&kept, kind, at), change(&fresh, kind, at));
+			assert_string_equal(kept.text, fresh.text);
+			assert_int_equal(kept.size, strlen(kept.text));
+			fresh = (struct json_edit){.text = fresh.text, .size = fresh.size};
+		}
+		free(kept.text);
+		free(fresh.text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +207,7 @@ int main(void)
 		cmocka_unit_test(test_a_member_is_set_or_added),
 		cmocka_unit_test(test_what_is_not_there_changes_nothing),
 		cmocka_unit_test(test_adding_and_removing_leaves_the_text_as_it_was),
+		cmocka_unit_test(test_many_edits_give_the_text_of_edits_that_remember_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

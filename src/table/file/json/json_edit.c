@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "table/file/json/json_locate.h"
 
 /* A part of the text: white space between values. */
 struct piece {
@@ -55,18 +54,25 @@ static struct piece colon_of(const struct json_edit *edit, const struct json_spa
 	return piece_of(edit, begin, child->value.at);
 }
 
-/* Fills the layout of the object or array at the path. */
-static bool layout_of(const struct json_edit *edit, const char *path, struct layout *layout)
+static bool locate(struct json_edit *edit, const char *path, struct json_span *span)
 {
-	struct json_locate locate = {.text = edit->text, .size = edit->size};
+	if (edit->locate.text != edit->text)
+		edit->locate = (struct json_locate){.text = edit->text};
+	edit->locate.size = edit->size;
+	return json_locate_path(&edit->locate, path, span);
+}
+
+/* Fills the layout of the object or array at the path. */
+static bool layout_of(struct json_edit *edit, const char *path, struct layout *layout)
+{
 	struct json_span span;
 
 	*layout = (struct layout){.lead = {" ", 1}, .tail = {" ", 1}, .between = {" ", 1}, .colon = {": ", 2}};
-	if (!json_locate_path(&locate, path, &span) || !strchr("{[", edit->text[span.value.at]))
+	if (!locate(edit, path, &span) || !strchr("{[", edit->text[span.value.at]))
 		return false;
 	layout->open = span.value.at;
 	layout->close = span.end - 1;
-	layout->count = json_locate_children(&locate, &span, &layout->first, &layout->last);
+	layout->count = json_locate_children(&edit->locate, &span, &layout->first, &layout->last);
 	layout->tail = white_before(edit, layout->close);
 	if (layout->count == 0) {
 		layout->lead = layout->tail;
@@ -83,18 +89,21 @@ static bool layout_of(const struct json_edit *edit, const char *path, struct lay
 /* Replaces the bytes from begin to end. */
 static bool splice(struct json_edit *edit, size_t begin, size_t end, const char *text)
 {
-	size_t size = strlen(text), rest = edit->size - end;
-	char *whole = malloc(begin + size + rest + 1);
+	size_t size = strlen(text), whole = edit->size - (end - begin) + size;
 
-	if (!whole)
-		return false;
-	memcpy(whole, edit->text, begin);
-	memcpy(whole + begin, text, size);
-	memcpy(whole + begin + size, edit->text + end, rest);
-	whole[begin + size + rest] = '\0';
-	free(edit->text);
-	edit->text = whole;
-	edit->size = begin + size + rest;
+	if (whole >= edit->room) {
+		size_t room = (whole > edit->size ? whole : edit->size) * 9 / 8 + 1;
+		char *grown = realloc(edit->text, room);
+
+		if (!grown)
+			return false;
+		edit->locate.text = edit->text = grown;
+		edit->room = room;
+	}
+	memmove(edit->text + begin + size, edit->text + end, edit->size - end + 1);
+	memcpy(edit->text + begin, text, size);
+	edit->size = whole;
+	json_locate_forget(&edit->locate, begin);
 	return true;
 }
 
@@ -139,7 +148,6 @@ static bool add_child(struct json_edit *edit, const struct layout *layout, const
 
 bool json_edit_set(struct json_edit *edit, const char *object, const char *key, const char *value)
 {
-	struct json_locate locate = {.text = edit->text, .size = edit->size};
 	struct layout layout;
 	struct json_span span;
 	char path[512];
@@ -147,7 +155,7 @@ bool json_edit_set(struct json_edit *edit, const char *object, const char *key, 
 	bool done;
 
 	snprintf(path, sizeof(path), "%s%s%s", object, *object ? "." : "", key);
-	if (json_locate_path(&locate, path, &span))
+	if (locate(edit, path, &span))
 		return splice(edit, span.value.at, span.end, value);
 	if (!layout_of(edit, object, &layout) || edit->text[layout.open] != '{')
 		return false;
@@ -158,8 +166,7 @@ bool json_edit_set(struct json_edit *edit, const char *object, const char *key, 
 }
 
 /* Returns an object with the members, laid out like the object at the path `like`, if that exists. */
-static char *new_object(
-	const struct json_edit *edit, const char *like, const struct json_edit_member *members, size_t count)
+static char *new_object(struct json_edit *edit, const char *like, const struct json_edit_member *members, size_t count)
 {
 	struct layout layout;
 	char *text;
@@ -221,11 +228,10 @@ bool json_edit_set_array(struct json_edit *edit, const char *object, const char 
 
 bool json_edit_remove(struct json_edit *edit, const char *path)
 {
-	struct json_locate locate = {.text = edit->text, .size = edit->size};
 	struct json_span span;
 	size_t begin, end;
 
-	if (!*path || !json_locate_path(&locate, path, &span))
+	if (!*path || !locate(edit, path, &span))
 		return false;
 	/* With the comma and the white space before it; or, for the first child, with those after it. */
 	begin = span.key.at - json_white_before(edit->text, span.key.at);
@@ -244,18 +250,17 @@ bool json_edit_remove(struct json_edit *edit, const char *path)
 
 bool json_edit_drop(struct json_edit *edit, const char *path)
 {
-	struct json_locate locate = {.text = edit->text, .size = edit->size};
 	struct json_span span;
 
-	return !json_locate_path(&locate, path, &span) || json_edit_remove(edit, path);
+	return !locate(edit, path, &span) || json_edit_remove(edit, path);
 }
 
 char *json_edit_get(const struct json_edit *edit, const char *path)
 {
-	struct json_locate locate = {.text = edit->text, .size = edit->size};
+	struct json_edit reader = *edit;
 	struct json_span span;
 
-	if (!json_locate_path(&locate, path, &span))
+	if (!locate(&reader, path, &span))
 		return NULL;
 	return strndup(edit->text + span.value.at, span.end - span.value.at);
 }

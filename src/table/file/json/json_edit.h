@@ -2,16 +2,20 @@
 /*
  * Changes values in JSON text and keeps every other byte: comments, order, indentation, line ends. What is added looks
  * like its neighbours. Paths are those of json_locate_path(), for instance `tables[0].backends`. Pure, but allocates
- * memory.
+ * memory. Many changes take about linear time if they are made in the order of the text.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "table/file/json/json_locate.h"
+
 struct json_edit {
 	char *text; /* valid JSON without duplicate keys, and a NUL after it; malloc'd, owned by the caller */
 	size_t size;
+	size_t room; /* size of the memory; 0: not known */
+	struct json_locate locate; /* where the last values were found; starts as zero */
 };
 
 /* A member of an object that is added. */

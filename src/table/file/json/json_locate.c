@@ -194,9 +194,27 @@ static bool descend(struct json_locate *locate, size_t level, const struct json_
 	return true;
 }
 
+/* Returns the end of the value of `level`. Begins at its child, if that is known. */
+static size_t end_of(const struct json_locate *locate, size_t level)
+{
+	struct json_position at = locate->levels[level].value;
+	bool is_object = peek(locate, &at) == '{';
+	size_t key_end;
+
+	if (!locate->levels[level].has_child) {
+		skip_value(locate, &at);
+		return at.at;
+	}
+	at = locate->levels[level].child;
+	do
+		at = is_object ? value_of(locate, at, &key_end) : at;
+	while (next_child(locate, &at));
+	advance(locate, &at);
+	return at.at;
+}
+
 size_t json_locate(struct json_locate *locate, const struct json_step *steps, size_t count, struct json_span *span)
 {
-	struct json_position end;
 	size_t found = 0;
 
 	if (!locate->levels[0].value.line) {
@@ -205,20 +223,21 @@ size_t json_locate(struct json_locate *locate, const struct json_step *steps, si
 	}
 	while (found < count && found < JSON_LOCATE_STEPS && descend(locate, found, &steps[found]))
 		found++;
-	end = span->key = span->value = locate->levels[found].value;
+	span->key = span->value = locate->levels[found].value;
 	if (found && peek(locate, &locate->levels[found - 1].value) == '{')
 		span->key = locate->levels[found - 1].child;
-	skip_value(locate, &end);
-	span->end = end.at;
-	return found;
+	span->end = end_of(locate, found);
+	return locate->found = found;
 }
 
 size_t json_locate_children(const struct json_locate *locate, const struct json_span *parent, struct json_span *first,
 	struct json_span *last)
 {
 	bool is_object = peek(locate, &parent->value) == '{', more;
+	bool known =
+		locate->levels[locate->found].has_child && locate->levels[locate->found].value.at == parent->value.at;
+	size_t count = 0, end, index = locate->levels[locate->found].index;
 	struct json_position at;
-	size_t count = 0, end;
 
 	for (more = enter(locate, &parent->value, is_object ? '{' : '[', &at); more; count++) {
 		last->key = at;
@@ -229,8 +248,19 @@ size_t json_locate_children(const struct json_locate *locate, const struct json_
 			*first = *last;
 		skip_to_token(locate, &at);
 		more = !strchr("]}", peek(locate, &at));
+		if (count == 0 && known && !is_object && index > 0) {
+			at = locate->levels[locate->found].child;
+			count = index - 1;
+		}
 	}
 	return count;
+}
+
+void json_locate_forget(struct json_locate *locate, size_t begin)
+{
+	for (size_t i = 0; i < JSON_LOCATE_STEPS; i++)
+		if (locate->levels[i].child.at >= begin || locate->levels[i + 1].value.at >= begin)
+			locate->levels[i].has_child = false;
 }
 
 size_t json_white_before(const char *text, size_t end)

@@ -40,6 +40,7 @@ struct json_locate {
 		size_t index; /* of the child; SIZE_MAX: found by its key */
 		struct json_position child; /* the next value on that path; in an object its key */
 	} levels[JSON_LOCATE_STEPS + 1];
+	size_t found; /* the level of the last value */
 };
 
 /* Follows the steps as far as they exist, and sets *span to the last value it finds. Returns the number of steps found:
@@ -50,6 +51,9 @@ size_t json_locate(struct json_locate *locate, const struct json_step *steps, si
  * set. */
 size_t json_locate_children(const struct json_locate *locate, const struct json_span *parent, struct json_span *first,
 	struct json_span *last);
+
+/* Forgets values from byte `begin` on, because the text changes there. */
+void json_locate_forget(struct json_locate *locate, size_t begin);
 
 /* Returns the size of the white space before byte `end` of the text. */
 size_t json_white_before(const char *text, size_t end);

@@ -61,7 +61,7 @@ bool past_copy_table(
 {
 	const struct json_step steps[] = {{.key = "tables"}, {.index = t}};
 	struct json_span span;
-	struct json_edit edit;
+	struct json_edit edit = {0};
 	bool written;
 
 	json_locate(&copy->locate, steps, 2, &span);
