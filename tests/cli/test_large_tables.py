@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The largest tables: what takes CPU time, and what long commands say meanwhile."""
 
+import json
 import os
 import pty
 import resource
@@ -45,6 +46,44 @@ def test_diff_and_edit_take_about_the_time_of_show(tmp_path, shape):
     read = cpu_seconds("show", path, code=0)
     assert cpu_seconds("diff", path, path, code=0) < 10 * read
     assert cpu_seconds("edit", path, "drain", "192.168.50.1", "--table", "t0", "--dry-run", code=0) < 10 * read
+
+
+@pytest.mark.parametrize("verb, few", [("add-bind", "10.0.0.1:443/tcp"), ("add", "10.0.0.1")])
+def test_time_of_many_operands_is_about_that_of_a_table_with_them(tmp_path, verb, few):
+    """What reads the text again for each operand takes more than 30 times as long as the edit of a table that has them already."""
+    words = [few.replace("10.0.0.1", vip(i)["ip"]) for i in range(1 << 16, (1 << 16) + 4000)]
+    path = write_tables(tmp_path / "table.json", table())
+    options = ["--force", "--max-broken", "100", "--state", "inactive"][: 5 if verb == "add" else 3]
+    many = cpu_seconds("edit", path, verb, *words, *options, code=0)
+    assert many < 10 * cpu_seconds("edit", path, "set", "name=a", "--dry-run", code=0)
+    assert len(json.loads(path.read_text())["tables"][0]["backends" if verb == "add" else "binds"]) > 4000
+
+
+def counts(text):
+    return [line for line in text.splitlines() if line.startswith(("table ", "all:"))]
+
+
+@pytest.mark.parametrize("verb", [
+    ["drain", "192.168.50.1", "--table", "t3"],
+    ["drain", "192.168.50.1", "--all-tables"],
+    ["add-bind", "10.0.0.8:443/tcp", "--table", "t1"],  # the packets of this address move from table t2
+    ["remove-bind", "10.0.0.8:443/tcp", "--table", "t2"],  # to table t5, which gets all of 10.0.0.0/8, and the rest of t2 to nowhere
+    ["set", "name=t9", "--table", "t4"],
+    ["set", "hops=3", "--table", "t0"],
+], ids=" ".join)
+def test_edit_counts_the_same_rows_as_diff_although_it_builds_fewer(tmp_path, verb):
+    wide = {"ip": "10.0.0.0/8", "proto": "tcp", "port": 443}
+    some = [table(f"t{t}", 8, t // 2 + 1, seed=f"{t // 3 + 9:032x}", binds=[vip(t * 4 + b) for b in range(4)] + [wide] * (t == 5)) for t in range(6)]
+    old, new = (write_tables(tmp_path / name, *some) for name in ("old.json", "new.json"))
+    said = run("edit", new, *verb, "--max-broken", "100", "--force").stdout
+    assert counts(said) == counts(run("diff", old, new, "--max-broken", "100").stdout) and len(counts(said)) == 7
+
+
+def test_edit_does_not_build_tables_that_stay(tmp_path):
+    path = write_tables(tmp_path / "table.json", *[table(f"t{t}", 64, t + 1, seed=f"{t + 9:032x}", binds=[vip(t)]) for t in range(32)])
+    built = cpu_seconds("build-config", path, tmp_path / "table.bin", code=0)
+    assert cpu_seconds("edit", path, "drain", "192.168.50.1", "--table", "t0", code=0) < built / 3
+    assert cpu_seconds("edit", path, "add-bind", "10.9.9.9:443/tcp", "--table", "t0", code=0) < built / 3
 
 
 def test_check_does_not_search_all_binds_for_each_table_with_backends_inside(tmp_path):

@@ -9,6 +9,8 @@
 #include "cli/diff/first_holders.h"
 #include "cli/diff/table_pairs.h"
 #include "cli/progress.h"
+#include "table/rows/table_build.h"
+#include "table/table_share.h"
 
 static int compare_backends(const void *a, const void *b)
 {
@@ -176,6 +178,8 @@ static void compare_tables(
 
 	diff->key_changed = before && after && memcmp(before->hash_key, after->hash_key, SIPHASH_KEY_SIZE) != 0;
 	join_backends(diff);
+	if (before && after && (!before->rows || !after->rows))
+		return; /* nothing changes, see table_set_diff_build() */
 	open_tables(&rows);
 	for (uint32_t row = 0; row < TABLE_ROWS; row++)
 		compare_row(&rows, row);
@@ -337,7 +341,7 @@ static void compare(struct table_diff *diff, const struct table_set *after, stru
 
 	diff->seed_known = seed;
 	if (!held || !held->list) {
-		if (diff->before)
+		if (diff->before && diff->before->rows)
 			first_holders_create(&first, diff->before, unsure ? NULL : seed);
 		else
 			holders_create(&first);
@@ -370,17 +374,20 @@ static void join_others(struct table_mask *joined, const struct table_mask *tabl
 			table_mask_add(joined, to);
 }
 
+/* Adds the tables that get packets of the table, other than its successor. */
+static void add_moves(struct table_mask *joined, const struct table_diff *table)
+{
+	for (uint32_t i = 0; table->before && i < table->before->bind_count; i++)
+		join_others(joined, &table->old_fates[i].tables, table);
+}
+
 /* Opens the entries of `left` that the tables need, by the rule in table_diff.h. */
 static void open_left(const struct table_set_diff *diff, const struct holders *held, struct holders *left)
 {
 	struct table_mask joined = {0};
 
-	for (uint32_t t = 0; t < diff->count; t++) {
-		const struct table_diff *table = &diff->tables[t];
-
-		for (uint32_t i = 0; table->before && i < table->before->bind_count; i++)
-			join_others(&joined, &table->old_fates[i].tables, table);
-	}
+	for (uint32_t t = 0; t < diff->count; t++)
+		add_moves(&joined, &diff->tables[t]);
 	for (uint32_t t = 0; t < diff->count; t++) {
 		const struct table_diff *table = &diff->tables[t];
 
@@ -422,6 +429,37 @@ void table_set_diff_follow(struct table_set_diff *diff, const struct table_set *
 		if (of_table)
 			holders_free(of_table);
 	}
+}
+
+int table_set_diff_build(struct table_set *before, struct table_set *after, unsigned threads)
+{
+	struct table_diff *pairs = alloc_zeroed(before->count + after->count, sizeof(*pairs));
+	struct table_mask joined = {0}, old = {0}, new = {0};
+	struct bind_diff binds;
+	uint32_t count;
+	int error;
+
+	bind_diff_create(&binds, before, after);
+	count = table_pairs(before, after, &binds, pairs);
+	for (uint32_t i = 0; i < count; i++)
+		add_moves(&joined, &pairs[i]);
+	for (const struct table_diff *pair = pairs; pair < pairs + count; pair++) {
+		struct table_mask moves = {0};
+
+		add_moves(&moves, pair);
+		if (pair->before && pair->after && !table_mask_any(&moves) &&
+			!table_mask_has(&joined, pair->new_index) && table_same_rows_input(pair->before, pair->after) &&
+			memcmp(pair->before->hash_key, pair->after->hash_key, SIPHASH_KEY_SIZE) == 0)
+			continue;
+		if (pair->before)
+			table_mask_add(&old, pair->old_index);
+		if (pair->after)
+			table_mask_add(&new, pair->new_index);
+	}
+	free(pairs);
+	bind_diff_free(&binds);
+	error = table_build_some(before, &old, threads);
+	return error ? error : table_build_some(after, &new, threads);
 }
 
 void table_set_diff_create(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after)

@@ -78,6 +78,11 @@ struct table_set_diff {
 void table_set_diff_create(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after);
 void table_set_diff_follow(struct table_set_diff *diff, const struct table_set *before, const struct table_set *after,
 	struct holders *held, struct holders *left);
+
+/* Builds the rows that a comparison of both sets needs. Tables that do not change get none, and so no numbers of rows
+ * in the comparison, unless they get packets of other tables. Returns 0, or -errno. */
+int table_set_diff_build(struct table_set *before, struct table_set *after, unsigned threads);
+
 void table_set_diff_free(struct table_set_diff *diff);
 
 /* Restricts *diff to the table with this name, or "#INDEX" in the new set. A removed table has its old name. Returns

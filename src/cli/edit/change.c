@@ -24,7 +24,6 @@
 #include "program/installed.h"
 #include "table/file/json/table_json.h"
 #include "table/file/table_load.h"
-#include "table/rows/table_build.h"
 #include "table/table_guard.h"
 
 #define PATIENCE_MS 2000
@@ -292,9 +291,9 @@ bool change_add_ended(struct change *change, uint32_t table, uint32_t index)
 	return true;
 }
 
-/* Builds the rows of the old table as if the proxies whose connections have ended were not in it. Returns 0,
- * or -errno. */
-static int build_old(struct change *change)
+/* Builds the rows of the tables that change. Those of the old tables are as if the proxies whose connections have ended
+ * were not in them. Returns 0, or -errno. */
+static int build_rows(struct change *change, struct table_set *new)
 {
 	uint8_t *states = malloc(change->ended_count + 1);
 	int error = -ENOMEM;
@@ -305,7 +304,7 @@ static int build_old(struct change *change)
 		states[i] = change->ended[i]->state;
 		change->ended[i]->state = TABLE_INACTIVE;
 	}
-	error = table_build(&change->old.set, cpus_usable());
+	error = table_set_diff_build(&change->old.set, new, cpus_usable());
 	for (size_t i = 0; i < change->ended_count; i++)
 		change->ended[i]->state = states[i];
 	free(states);
@@ -318,7 +317,7 @@ static int show(struct change *change, struct table_document *new, double limit)
 	struct table_set_diff diff;
 	int code = COMMAND_OK;
 
-	if (build_old(change) || table_build(&new->set, cpus_usable()))
+	if (build_rows(change, &new->set))
 		return command_error("%s: cannot compare the rows: out of memory", change->named);
 	table_set_diff_create(&diff, &change->old.set, &new->set);
 	if (describe_changes(&change->old, new) == 0)

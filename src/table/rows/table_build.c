@@ -100,18 +100,19 @@ static void take_rows(struct table *table, struct table_rows_job *job)
 	job->rows = old;
 }
 
-/* Opens a job for each table that is the first with its input. `opened` counts the jobs to close. */
-static int open_jobs(const struct table_set *set, const uint32_t *same, struct table_rows_job *jobs, uint32_t *opened)
+/* Opens a job for each table of `first`. `opened` counts the jobs to close. */
+static int open_jobs(
+	const struct table_set *set, const struct table_mask *first, struct table_rows_job *jobs, uint32_t *opened)
 {
 	int error = 0;
 
 	for (*opened = 0; error == 0 && *opened < set->count; ++*opened)
-		if (same[*opened] == *opened)
+		if (table_mask_has(first, *opened))
 			error = job_open(&set->tables[*opened], &jobs[*opened]);
 	return error;
 }
 
-int table_build(struct table_set *set, unsigned threads)
+int table_build_some(struct table_set *set, const struct table_mask *some, unsigned threads)
 {
 	struct build build = {
 		.fill = table_rows_by_isa[table_rows_isa()],
@@ -120,11 +121,14 @@ int table_build(struct table_set *set, unsigned threads)
 		.set = set,
 	};
 	uint32_t opened = 0, same[TABLE_MAX_TABLES];
+	struct table_mask first = {0}; /* the first tables with their input */
 	int error = -ENOMEM;
 
 	table_share_inputs(set, same);
+	for (uint32_t i = table_mask_next(some, 0); i < set->count; i = table_mask_next(some, i + 1))
+		table_mask_add(&first, same[i]);
 	if (build.jobs)
-		error = open_jobs(set, same, build.jobs, &opened);
+		error = open_jobs(set, &first, build.jobs, &opened);
 	if (error == 0)
 		build_run_threads(&build, threads);
 	if (error == 0 && build.failed)
@@ -138,4 +142,11 @@ int table_build(struct table_set *set, unsigned threads)
 		job_close(&build.jobs[i]);
 	free(build.jobs);
 	return error;
+}
+
+int table_build(struct table_set *set, unsigned threads)
+{
+	const struct table_mask all = {.words = {[0 ... TABLE_MAX_TABLES / 64 - 1] = UINT64_MAX}};
+
+	return table_build_some(set, &all, threads);
 }

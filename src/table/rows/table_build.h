@@ -6,6 +6,7 @@
 #pragma once
 
 #include "table/table.h"
+#include "table/table_mask.h"
 
 #define TABLE_BUILD_MAX_THREADS 8
 
@@ -15,3 +16,6 @@
  * inactive. If it fails, the set is unchanged.
  */
 int table_build(struct table_set *set, unsigned threads);
+
+/* The same for these tables and those that share their rows. The others have none afterwards. */
+int table_build_some(struct table_set *set, const struct table_mask *some, unsigned threads);
