@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "table/file/json/json_edit.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,43 +106,26 @@ static bool splice(struct json_edit *edit, size_t begin, size_t end, const char 
 	return true;
 }
 
-/* The same for text that was allocated, and that this frees. NULL: out of memory. */
-static bool splice_and_free(struct json_edit *edit, size_t begin, size_t end, char *text)
-{
-	bool done = text && splice(edit, begin, end, text);
-
-	free(text);
-	return done;
-}
-
-/* Like asprintf(), but returns the text. NULL: out of memory. */
-static char *format(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
-
-static char *format(const char *pattern, ...)
-{
-	va_list args;
-	char *text;
-	int size;
-
-	va_start(args, pattern);
-	size = vasprintf(&text, pattern, args);
-	va_end(args);
-	return size < 0 ? NULL : text;
-}
-
 /* Adds a child after the last one. */
 static bool add_child(struct json_edit *edit, const struct layout *layout, const char *child)
 {
-	struct piece white = piece_of(edit, layout->open + 1, layout->close);
+	struct piece white = piece_of(edit, layout->open + 1, layout->close), between = layout->between;
+	size_t begin = layout->count ? layout->last.end : layout->open + 1;
+	char *text = NULL;
+	int size;
+	bool done;
 
 	if (layout->count)
-		return splice_and_free(edit, layout->last.end, layout->last.end,
-			format(",%.*s%s", layout->between.size, layout->between.text, child));
-	if (!has_line_end(white))
-		return splice(edit, layout->open + 1, layout->close, child);
-	/* The brackets of an empty array are on two lines: the child gets a line of its own between them. */
-	return splice_and_free(edit, layout->open + 1, layout->close,
-		format("%.*s  %s%.*s", white.size, white.text, child, white.size, white.text));
+		size = asprintf(&text, ",%.*s%s", between.size, between.text, child);
+	else if (has_line_end(white)) /* the child gets a line of its own between the brackets */
+		size = asprintf(&text, "%.*s  %s%.*s", white.size, white.text, child, white.size, white.text);
+	else
+		return splice(edit, begin, layout->close, child);
+	if (size < 0)
+		return false;
+	done = splice(edit, begin, layout->count ? begin : layout->close, text);
+	free(text);
+	return done;
 }
 
 bool json_edit_set(struct json_edit *edit, const char *object, const char *key, const char *value)
@@ -159,8 +141,9 @@ bool json_edit_set(struct json_edit *edit, const char *object, const char *key, 
 		return splice(edit, span.value.at, span.end, value);
 	if (!layout_of(edit, object, &layout) || edit->text[layout.open] != '{')
 		return false;
-	member = format("\"%s\"%.*s%s", key, layout.colon.size, layout.colon.text, value);
-	done = member && add_child(edit, &layout, member);
+	if (asprintf(&member, "\"%s\"%.*s%s", key, layout.colon.size, layout.colon.text, value) < 0)
+		return false;
+	done = add_child(edit, &layout, member);
 	free(member);
 	return done;
 }
