@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Measures what an operator waits for with big tables: edit, check, diff, plan, build, reload, and the first packet by the new table.
 
-Usage: script/bench --tables [--quick] [--size TABLESxBACKENDS] [--json FILE]
+Usage: script/bench --tables [--quick] [--size TABLESxBACKENDS] [--step STEP] [--json FILE]
 
   --quick      measures only tables that take some seconds
   --size SIZE  measures only this size, such as 64x256; may be repeated
-  --json FILE  writes the figures for bench/figures/publish.py. Keeps the figures of other sizes that the file has
+  --step STEP  measures only the edits and this step: check, diff, plan, build-config or reload, which includes build-config; may be repeated
+  --json FILE  writes the figures for bench/figures/publish.py. Keeps other figures that the file has
 
 A figure is the shortest of up to three times. The memory of a command is its peak, and that of reload is the peak of the director, which has
 both tables for a moment. The director runs on one lcore without hugepages, and gets packets from a file. It needs no root. A size that
@@ -38,7 +39,8 @@ from support.director_conf import CONFIG  # noqa: E402
 from support.director_process import DirectorProcess, Telemetry  # noqa: E402
 from support.tree import CLI, DIRECTOR  # noqa: E402
 
-ROUNDS, ENOUGH_S = 3, 3  # a step is repeated until it was run so often, or for so long; with --quick it is run once
+ROUNDS, ENOUGH_S = 3, 1  # a step is repeated until it was run so often, or for so long; with --quick it is run once
+STEPS = ("check", "diff", "plan", "build-config", "reload")  # those that may be left out
 BINDS = (("tcp", 80), ("tcp", 443), ("udp", 443), ("tcp", 22))
 PROXY, VIP = "10.1.0.0", "198.19.0.1"  # a proxy of every table; the address that only the new table has
 FRAME = bytes(12) + bytes.fromhex("0800 4500002800010000400600000a630007c6130001 9c400050000000010000000050020400 00000000")  # TCP to port 80 of VIP
@@ -105,7 +107,7 @@ def measure(rounds, *args, fresh=None, refused=False):
     return (*min(runs), len(runs))
 
 
-def commands(folder, rounds):
+def commands(folder, rounds, steps):
     """Yields (step, figures). Leaves the new table, JSON and binary, in the folder."""
     current, drained, wanted, every = (folder / f"{name}.json" for name in ("current", "drained", "wanted", "every"))
     yield "edit", measure(rounds, "edit", drained, "drain", PROXY, "--table", "t0", fresh=(current, drained))
@@ -114,7 +116,8 @@ def commands(folder, rounds):
     Path(f"{every}~").unlink()
     yield "edit_bind", measure(rounds, "edit", wanted, "add-bind", f"{VIP}:80/tcp", "--table", "t0", fresh=(drained, wanted))
     for step, args in (("check", [wanted]), ("diff", [current, wanted]), ("plan", [current, wanted]), ("build-config", [wanted, folder / "wanted.bin"])):
-        yield step, measure(rounds, step, *args)
+        if step in steps:
+            yield step, measure(rounds, step, *args)
 
 
 def peak_mib(pid):
@@ -167,16 +170,18 @@ def row(step, size, seconds, mib, runs=1, cpu_s=None):
             **({} if cpu_s is None else {"cpu_s": round(cpu_s, 4)})}
 
 
-def measure_size(size, folder, rounds):
+def measure_size(size, folder, rounds, steps):
     """Yields a row for each step."""
     write_tables(folder / "current.json", *size)
     if size == waits.REFUSED:
         seconds, cpu_s, mib, runs = measure(rounds, "check", folder / "current.json", refused=True)
         yield row("check", size, seconds, mib, runs, cpu_s)
         return
-    run("build-config", folder / "current.json", folder / "table.bin")
-    for step, (seconds, cpu_s, mib, runs) in commands(folder, rounds):
+    for step, (seconds, cpu_s, mib, runs) in commands(folder, rounds, steps):
         yield row(step, size, seconds, mib, runs, cpu_s)
+    if "reload" not in steps:
+        return
+    run("build-config", folder / "current.json", folder / "table.bin")
     seconds, first, mib = reload(folder)
     yield row("reload", size, seconds, mib)
     yield row("first_packet", size, first, mib)
@@ -209,22 +214,22 @@ def machine():
 
 
 def write(path, rows):
-    """Replaces the file at once, so that a full disk or a signal leaves the old one. Keeps its rows of other sizes."""
-    sizes = {(row.get("tables"), row.get("backends")) for row in rows}
+    """Replaces the file at once, so that a full disk or a signal leaves the old one. Keeps its other rows."""
+    new = {(row["step"], row.get("tables"), row.get("backends")) for row in rows}
     try:
-        kept = [row for row in json.loads(path.read_text(encoding="utf-8")) if row["step"] != "machine" and (row["tables"], row["backends"]) not in sizes]
+        kept = [row for row in json.loads(path.read_text(encoding="utf-8")) if (row["step"], row.get("tables"), row.get("backends")) not in new]
     except FileNotFoundError:
         kept = []
     except (ValueError, KeyError, TypeError):
         raise Failed(f"{path}: is not a file of script/bench --tables --json: remove it, or name another one") from None
     order = {size: index for index, size in enumerate(waits.SIZES)}
     whole = sorted(kept + rows, key=lambda row: order.get((row.get("tables"), row.get("backends")), -1))
-    new = path.with_name(f"{path.name}.new")
+    copy = path.with_name(f"{path.name}.new")
     try:
-        new.write_text("[\n" + ",\n".join(map(json.dumps, whole)) + "\n]\n", encoding="utf-8")
-        new.replace(path)
+        copy.write_text("[\n" + ",\n".join(map(json.dumps, whole)) + "\n]\n", encoding="utf-8")
+        copy.replace(path)
     except OSError:
-        new.unlink(missing_ok=True)
+        copy.unlink(missing_ok=True)
         raise
 
 
@@ -239,8 +244,11 @@ def main():
     parser = argparse.ArgumentParser(prog="script/bench --tables", usage=__doc__)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--size", action="append", type=parse)
+    parser.add_argument("--step", action="append", choices=STEPS)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    if options.step and "reload" in options.step:
+        options.step.append("build-config")
     sizes = options.size or (waits.QUICK if options.quick else waits.SIZES)
     missing = [str(path) for path in (CLI, DIRECTOR) if not path.exists()]
     if missing:
@@ -254,7 +262,7 @@ def main():
             if why:
                 print(f"{size[0]} x {size[1]} backends: skipped: {why}", flush=True)
                 continue
-            rows += show(size, measure_size(size, folder, 1 if options.quick else ROUNDS))
+            rows += show(size, measure_size(size, folder, 1 if options.quick else ROUNDS, options.step or STEPS))
         if options.json:
             write(options.json, rows)
 

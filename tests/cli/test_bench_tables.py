@@ -99,6 +99,10 @@ def test_a_size_is_measured_again_and_the_others_are_kept(start, tmp_path):
     finish(start("--quick", "--size", "1x65536", "--json", path))
     rows = json.loads(path.read_text())
     assert [row["step"] for row in rows] == ["machine", "check", "edit"] and rows[2] == old and "what" in rows[0]
+    finish(start("--quick", "--size", "1x256", "--step", "check", "--json", path))
+    finish(start("--quick", "--size", "1x256", "--step", "diff", "--json", path))
+    steps = [row["step"] for row in json.loads(path.read_text()) if (row.get("tables"), row.get("backends")) == (1, 256)]
+    assert sorted(steps) == ["check", "diff", "edit", "edit_all", "edit_bind"]
 
 
 @pytest.mark.parametrize("content", ["not JSON", '{"tables": []}', "[1]"])

@@ -334,7 +334,35 @@ def test_measured_pages_have_the_figures_of_the_published_files(publish):
         assert publish.render(figures, page.read_text()) == page.read_text()
     assert plot.svg(figures.rows) == publish.PAGE.with_suffix(".svg").read_text()
     shown = re.findall(r"<!--(?:begin|is) ([\w-]+)-->", "".join(page.read_text() for page in MEASURED))
-    assert set(shown) == {*tables.BLOCKS, *tables.values(figures)}
+    assert set(shown) == {*publish.BLOCKS, *tables.values(figures)}
+
+
+def big_tables(waits):
+    """Figures of all steps and sizes: a microsecond for each backend."""
+    sizes = [(step, *size) for size in waits.SIZES for step in (["check"] if size == waits.REFUSED else waits.STEPS)]
+    rows = [{"step": step, "tables": tables, "backends": backends, "seconds": 1e-6 * tables * backends, "mib": 20, "runs": 1} for step, tables, backends in sizes]
+    return [{"step": "machine", "what": "a CPU", "cpus": 2}, *rows]
+
+
+def test_big_tables_are_published_only_if_no_figure_is_missing(publish, copies):
+    rows = big_tables(importlib.import_module("waits"))
+    (copies / "new.json").write_text(json.dumps(rows[:-1]))
+    before = contents(copies)
+    with pytest.raises(SystemExit, match="the figure of first_packet with 1024 tables of 256 backends is missing: run script/bench --tables"):
+        publish.main(copies / "new.json")
+    assert contents(copies) == before
+    (copies / "new.json").write_text(json.dumps(rows))
+    publish.main(copies / "new.json")
+    page, targets = ((copies / name).read_text() for name in ("performance.md", "targets.md"))
+    assert "| check | 0.00 s, 20 MiB | 0.00 s, 20 MiB | 0.07 s, 20 MiB | 0.02 s, 20 MiB |" in page and "Measured on a CPU, 2 CPUs." in page
+    assert publish.waited() == rows and publish.render(publish.published(), page) == page
+    assert len(re.findall(r"\| met \| 0.26 s \| met \|", targets)) == len(importlib.import_module("waits").STEPS)
+
+
+def test_quadratic_growth_and_long_waits_miss_their_targets(publish):
+    waits = importlib.import_module("waits")
+    rows = [{**row, "seconds": row.get("seconds", 0) ** 2 * 1000} for row in big_tables(waits)]
+    assert waits.targets(rows).count(" missed |") == 2 * len(waits.STEPS)
 
 
 def test_a_published_run_of_another_cpu_stands_beside_the_first(publish, copies):
