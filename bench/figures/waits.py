@@ -9,7 +9,7 @@ from tables import Missing, table
 SIZES = [(1, 256), (1, 4096), (1, 65536), (16, 4096), (64, 256), (256, 256), (1024, 256)]  # (tables, backends of each)
 REFUSED = (1, 65536)  # a table has at most 4096 backends
 QUICK = [(1, 256), (4, 256), (1, 1024), REFUSED]
-LARGEST = (1024, 256)
+OPTIONAL = (1024, 256)  # published if the machine had time and memory for it
 STEPS = {
     "edit": "edit: drain a proxy of one table",
     "edit_all": "edit: drain a proxy of all tables",
@@ -41,9 +41,14 @@ def disk_mib(size):
 def rows_of(rows):
     found = {(row["step"], row["tables"], row["backends"]): row for row in rows if row["step"] != "machine"}
     for size, step in itertools.product(SIZES, STEPS):
-        if (step == "check" or size != REFUSED) and (step, *size) not in found:
+        if (step == "check" or size != REFUSED) and size != OPTIONAL and (step, *size) not in found:
             raise Missing(f"{step} with {size[0]} tables of {size[1]} backends")
     return found
+
+
+def measured(found):
+    """The sizes with figures of all steps, the largest one last."""
+    return [size for size in SIZES if all((step, *size) in found for step in STEPS)]
 
 
 def seconds(value):
@@ -58,12 +63,12 @@ def machine(rows):
 def waits(rows):
     """A row for each step, and a column for each size."""
     found = rows_of(rows)
-    sizes = [size for size in SIZES if size != REFUSED]
+    sizes = measured(found)
     lines = [[text, *(f"{seconds(found[step, *size]['seconds'])}, {found[step, *size]['mib']:.0f} MiB" for size in sizes)] for step, text in STEPS.items()]
     head = ["tables x backends of each", *(f"{tables} x {backends}" for tables, backends in sizes)]
     refused = found["check", *REFUSED]
     return (f"{table(head, lines)}\n\nMeasured on {machine(rows)}. `check` refuses a table of {REFUSED[1]} backends after {seconds(refused['seconds'])}."
-            f" The largest size needs {memory_mib(LARGEST)} MiB of memory and {disk_mib(LARGEST)} MiB of disk.")
+            f" {OPTIONAL[0]} x {OPTIONAL[1]} needs {memory_mib(OPTIONAL)} MiB of memory and {disk_mib(OPTIONAL)} MiB of disk.")
 
 
 def ideal(smaller, larger):
@@ -74,19 +79,20 @@ def ideal(smaller, larger):
 
 def growth(found, step):
     """(times, n log n, from, to) of the growth that is nearest to its limit or beyond."""
-    grown = [(found[step, *larger]["seconds"] / found[step, *smaller]["seconds"], ideal(smaller, larger), smaller, larger) for smaller, larger in GROWTHS]
+    grown = [(found[step, *larger]["seconds"] / found[step, *smaller]["seconds"], ideal(smaller, larger), smaller, larger)
+             for smaller, larger in GROWTHS if larger in measured(found)]
     return max(grown, key=lambda each: each[0] / each[1])
 
 
 def targets(rows):
     found = rows_of(rows)
-    lines = []
+    lines, largest = [], measured(found)[-1]
     for step, text in STEPS.items():
         times, limit, smaller, larger = growth(found, step)
-        longest = found[step, *LARGEST]["seconds"]
+        longest = found[step, *largest]["seconds"]
         lines.append([text, f"{smaller[0]} x {smaller[1]} to {larger[0]} x {larger[1]}", f"{limit:.1f}", f"{times:.1f}", "met" if times <= limit else "missed",
                       seconds(longest), "met" if longest <= TARGET_S else "missed"])
-    return table(["", "steepest growth", "n log n", "measured", "result", f"{LARGEST[0]} x {LARGEST[1]}", f"target {TARGET_S} s"], lines, left=2)
+    return table(["", "steepest growth", "n log n", "measured", "result", f"{largest[0]} x {largest[1]}", f"target {TARGET_S} s"], lines, left=2)
 
 
 BLOCKS = {"waits": waits, "wait-targets": targets}
