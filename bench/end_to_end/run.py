@@ -154,6 +154,8 @@ class Bench:
                 for percent in SHARES:
                     tries = [self.load(contestant, share, "--rate", f"{row['rate'] * percent / 100:.0f}") for _ in range(TRIES)]
                     row["shares"].append({"percent": percent, **min(tries, key=lambda each: (each["sent"] - each["received"], each["p99"]))})
+                # A rate that passed once and loses later was disturbed.
+                row["noisy"] = not row["lossless"] or any(each["received"] < each["sent"] for each in row["shares"])
         except AssertionError as error:  # the director did not start
             row["why"] = str(error).strip().splitlines()[-1]
         return row

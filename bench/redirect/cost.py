@@ -52,27 +52,33 @@ def load(host, cases, build, folder):
 
 
 def measure(cases, programs, rounds, runs):
-    """{(case name, program): [ns]}, less what the empty program takes, all in turns."""
+    """{(case name, program): [ns]}, with what stands before each program, all in turns. The program `nothing` has only that."""
     found = {}
     for number in range(rounds + 1):  # the first round is not counted
         for case in cases:
             redirect, bench = programs[case.setting]
             bench.want(case)
-            before, empty = redirect.counted(), bench.run("nothing", case.frame, runs)[0]
-            for name in ("redirect", *case.helpers):
+            before = redirect.counted()
+            for name in ("nothing", "redirect", *case.helpers):
                 ns, action = bench.run(redirect.fd if name == "redirect" else name, case.frame, runs)
                 assert action != XDP_ABORTED, f"{case.name}: {name} failed"
                 if number:
-                    found.setdefault((case.name, name), []).append(ns - empty)
+                    found.setdefault((case.name, name), []).append(ns)
             counted = {counter: value - before[counter] for counter, value in redirect.counted().items() if value != before[counter]}
             assert counted == ({"total": runs, case.counter: runs} if case.counter else {}), f"{case.name}: {counted}"
     return found
 
 
-def row(path, what, unit, samples, **more):
+def low_and_middle(samples):
     samples = sorted(samples)
-    p10, median = samples[(len(samples) - 1) // 10], statistics.median_low(samples)
-    return {"path": path, "what": what, "unit": unit, "p10": round(p10, 3), "median": round(median, 3),
+    return samples[(len(samples) - 1) // 10], statistics.median_low(samples)
+
+
+def row(path, what, unit, samples, empty=(0,), **more):
+    """A figure. What `empty` took is subtracted."""
+    p10, median = low_and_middle(samples)
+    empty_p10, empty_median = low_and_middle(empty)
+    return {"path": path, "what": what, "unit": unit, "p10": round(p10 - empty_p10, 3), "median": round(median - empty_median, 3),
             "noisy": median > NOISY * p10 + RESOLUTION_NS, **more}
 
 
@@ -103,7 +109,7 @@ def main():
         programs = load(host, cases, build, stack.enter_context(tempfile.TemporaryDirectory()))
         found = measure(cases, programs, ROUNDS[options.quick], RUNS[options.quick])
         os.sched_setaffinity(0, allowed)
-    rows += [row(name, what, "ns", samples) for (what, name), samples in found.items()]
+    rows += [row(name, what, "ns", samples, found[what, "nothing"]) for (what, name), samples in found.items() if name != "nothing"]
     rows += [row("throughput", kind, "Gbit/s", rates, relative=relative) for kind, rates, relative in throughput.measure(build, options.quick)]
     print("\n\n".join(block(costs.Figures(rows)) for block in (costs.machine, costs.packets, costs.targets, costs.rates)))
     if options.json:
