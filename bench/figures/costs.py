@@ -3,7 +3,8 @@
 
 from tables import table
 
-PATH = "redirect"  # of a row that only this measurement has
+COMMAND = "script/bench --redirect"
+PATH = "redirect"
 HELPERS = {  # programs of bench/redirect/programs.bpf.c: columns
     "tcp": "socket", "udp": "socket", "prefixes": "prefixes", "route": "route", "checksum": "checksum", "strip": "headers", "mark": "headers",
 }
@@ -14,6 +15,11 @@ JUDGED = (
     "UDP of a connected socket here", "TCP unknown here", "TCP unknown here, 8 hops", "TCP unknown here, by route", "refused: a stranger",
 )
 COLUMNS = ("socket", "prefixes", "route", "checksum", "headers")
+
+
+def measured(row):
+    """Whether the row is one that only this measurement has."""
+    return row.get("path") == PATH
 
 
 class Figures:
@@ -31,7 +37,6 @@ class Figures:
                 column = HELPERS[row["path"]]
                 sums[column] = sums.get(column, 0) + row["p10"]
         return sums
-
 
     def parsing(self):
         """What it takes to parse the outer headers, check the addresses, begin with the inner header, and count, without any helper."""

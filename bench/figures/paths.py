@@ -3,8 +3,14 @@
 
 from tables import table
 
-PATH = "end-to-end"  # of a row that only this measurement has
+COMMAND = "script/bench --end-to-end"
+PATH = "end-to-end"
 SHARES = (10, 50, 90)
+
+
+def measured(row):
+    """Whether the row is one that only this measurement has."""
+    return row.get("path") == PATH
 
 
 class Figures:

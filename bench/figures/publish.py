@@ -5,15 +5,20 @@
 Publishes what `script/bench --json FILE.json` measured. It writes the numbers and tables between the markers of
 docs/explanation/performance.md and bench/targets.md, draws docs/explanation/performance.svg, and copies FILE.json beside them as
 performance-intel.json or performance-amd.json. All figures are from this file, except that tables with a vendor in each row or
-column also have those of the other copies. A file of `script/bench --tables --json` becomes big-tables.json, and changes only the
-tables about what operators wait for. The text outside the markers is written by hand and has no figures.
+column also have those of the other copies. The text outside the markers is written by hand and has no figures.
+
+A file of `script/bench --redirect` becomes proxies.json, one of `--end-to-end` end-to-end.json, and one of `--tables` big-tables.json. They
+change only their own tables.
 """
 
+import functools
 import json
 import re
 import sys
 from pathlib import Path
 
+import costs
+import paths
 import tables
 import waits
 from plot import svg
@@ -22,22 +27,32 @@ TREE = Path(__file__).resolve().parents[2]
 PAGE = TREE / "docs/explanation/performance.md"
 PAGES = (PAGE, TREE / "bench/targets.md")
 MARKED = re.compile(r"<!--begin ([\w-]+)-->\n(.*?)<!--end-->|<!--is ([\w-]+)-->(.*?)<!---->", flags=re.DOTALL)
-BLOCKS = {**tables.BLOCKS, **waits.BLOCKS}
+# Files of other measurements, beside the page, and the module with their tables.
+OTHERS = {"proxies.json": costs, "end-to-end.json": paths, "big-tables.json": waits}
 NOISY_SHARE = 0.1  # of the figures; a file with more is from a busy machine
+
+
+def known_blocks(figures):
+    """{name: function that returns the text}, of these figures and of the other measurements."""
+    known = {name: functools.partial(block, figures) for name, block in tables.BLOCKS.items()}
+    for name, module in OTHERS.items():
+        measured = module.Figures(json.loads(PAGE.with_name(name).read_text(encoding="utf-8")))
+        known |= {block: functools.partial(text, measured) for block, text in module.BLOCKS.items()}
+    return known
 
 
 def render(figures, page):
     """The text of the page with these figures between its markers. A table keeps its text if the file is older than one of its figures."""
-    values = tables.values(figures)
+    values, blocks = tables.values(figures), known_blocks(figures)
 
     def fill(match):
         block, value = match[1], match[3]
-        known = BLOCKS if block else values
+        known = blocks if block else values
         if (block or value) not in known:
             sys.exit(f"unknown marker '{block or value}'; known: {', '.join(known)}")
         if block:
             try:
-                return f"<!--begin {block}-->\n{known[block](waited() if block in waits.BLOCKS else figures)}\n<!--end-->"
+                return f"<!--begin {block}-->\n{known[block]()}\n<!--end-->"
             except tables.Missing:
                 return match[0]
         return f"<!--is {value}-->{values[value]}<!---->"
@@ -51,33 +66,6 @@ def published():
     return read(PAGE.with_name(named))
 
 
-def waited():
-    """The published figures of script/bench --tables."""
-    try:
-        return json.loads(PAGE.with_name("big-tables.json").read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise tables.Missing("big tables") from error
-
-
-def publish_waits(source):
-    """Publishes the file if it is one of script/bench --tables. False: it is not."""
-    try:
-        rows = json.loads(Path(source).read_text(encoding="utf-8"))
-        if not any("step" in row for row in rows):
-            return False
-        for block in waits.BLOCKS.values():
-            block(rows)
-    except (OSError, ValueError, TypeError):
-        return False
-    except tables.Missing as missing:
-        sys.exit(f"{source}: the figure of {missing} is missing: run script/bench --tables --json without --quick, --size and --step")
-    PAGE.with_name("big-tables.json").write_bytes(Path(source).read_bytes())
-    for page in PAGES:
-        page.write_text(render(published(), page.read_text(encoding="utf-8")), encoding="utf-8")
-    print("published big-tables.json: look at the differences, then commit docs/explanation and bench/targets.md")
-    return True
-
-
 def read(source):
     """The figures in the file, with those of other CPUs that are already published."""
     try:
@@ -89,13 +77,40 @@ def read(source):
     return tables.Figures(rows, [tables.Figures(json.loads(path.read_text(encoding="utf-8"))) for path in others])
 
 
+def refuse_noisy(source, rows):
+    noisy = sum(row.get("noisy", False) for row in rows)
+    if noisy > NOISY_SHARE * len(rows):
+        sys.exit(f"{source}: {noisy} of {len(rows)} figures are noisy: run script/bench again when nothing else runs on the machine")
+
+
+def publish_other(source):
+    """Publishes the file if it is one of the other measurements. False: it is not."""
+    try:
+        rows = json.loads(Path(source).read_text(encoding="utf-8"))
+        name = next((name for name, module in OTHERS.items() if any(module.measured(row) for row in rows)), None)
+    except (OSError, ValueError, TypeError, AttributeError):
+        return False
+    if not name:
+        return False
+    refuse_noisy(source, rows)
+    try:
+        for block in OTHERS[name].BLOCKS.values():
+            block(OTHERS[name].Figures(rows))
+    except (tables.Missing, KeyError, StopIteration) as missing:
+        sys.exit(f"{source}: the figure of {missing} is missing: run {OTHERS[name].COMMAND} --json again, as a whole")
+    PAGE.with_name(name).write_bytes(Path(source).read_bytes())
+    figures = published()
+    for page in PAGES:
+        page.write_text(render(figures, page.read_text(encoding="utf-8")), encoding="utf-8")
+    print(f"published {name}: look at the differences, then commit docs/explanation and bench/targets.md")
+    return True
+
+
 def main(source):
-    if publish_waits(source):
+    if publish_other(source):
         return
     figures = read(source)
-    noisy = sum(row["noisy"] for row in figures.rows)
-    if noisy > NOISY_SHARE * len(figures.rows):
-        sys.exit(f"{source}: {noisy} of {len(figures.rows)} figures are noisy: run script/bench again when nothing else runs on the machine")
+    refuse_noisy(source, figures.rows)
     try:
         for block in tables.BLOCKS.values():
             block(figures)

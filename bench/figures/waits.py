@@ -6,6 +6,7 @@ import math
 
 from tables import Missing, table
 
+COMMAND = "script/bench --tables"
 SIZES = [(1, 256), (1, 4096), (1, 65536), (16, 4096), (64, 256), (256, 256), (1024, 256)]  # (tables, backends of each)
 REFUSED = (1, 65536)  # a table has at most 4096 backends
 QUICK = [(1, 256), (4, 256), (1, 1024), REFUSED]
@@ -46,7 +47,15 @@ def rows_of(rows):
     return found
 
 
-def measured(found):
+Figures = list
+
+
+def measured(row):
+    """Whether the row is one that only this measurement has."""
+    return "step" in row
+
+
+def complete(found):
     """The sizes with figures of all steps, the largest one last."""
     return [size for size in SIZES if all((step, *size) in found for step in STEPS)]
 
@@ -63,7 +72,7 @@ def machine(rows):
 def waits(rows):
     """A row for each step, and a column for each size."""
     found = rows_of(rows)
-    sizes = measured(found)
+    sizes = complete(found)
     lines = [[text, *(f"{seconds(found[step, *size]['seconds'])}, {found[step, *size]['mib']:.0f} MiB" for size in sizes)] for step, text in STEPS.items()]
     head = ["tables x backends of each", *(f"{tables} x {backends}" for tables, backends in sizes)]
     refused = found["check", *REFUSED]
@@ -80,13 +89,13 @@ def ideal(smaller, larger):
 def growth(found, step):
     """(times, n log n, from, to) of the growth that is nearest to its limit or beyond."""
     grown = [(found[step, *larger]["seconds"] / found[step, *smaller]["seconds"], ideal(smaller, larger), smaller, larger)
-             for smaller, larger in GROWTHS if larger in measured(found)]
+             for smaller, larger in GROWTHS if larger in complete(found)]
     return max(grown, key=lambda each: each[0] / each[1])
 
 
 def targets(rows):
     found = rows_of(rows)
-    lines, largest = [], measured(found)[-1]
+    lines, largest = [], complete(found)[-1]
     for step, text in STEPS.items():
         times, limit, smaller, larger = growth(found, step)
         longest = found[step, *largest]["seconds"]

@@ -311,7 +311,7 @@ def copied_pages(publish, monkeypatch, tmp_path):
     """Copies of the measured pages and of the file that they name, without others. publish.py takes them for the real ones."""
     pages = [tmp_path / page.name for page in publish.PAGES]
     named = publish.PAGE.with_name(publish.published().file())
-    for page in (*publish.PAGES, named):
+    for page in (*publish.PAGES, named, *map(publish.PAGE.with_name, publish.OTHERS)):
         (tmp_path / page.name).write_bytes(page.read_bytes())
     monkeypatch.setattr(publish, "PAGES", pages)
     monkeypatch.setattr(publish, "PAGE", pages[0])
@@ -334,7 +334,7 @@ def test_measured_pages_have_the_figures_of_the_published_files(publish):
         assert publish.render(figures, page.read_text()) == page.read_text()
     assert plot.svg(figures.rows) == publish.PAGE.with_suffix(".svg").read_text()
     shown = re.findall(r"<!--(?:begin|is) ([\w-]+)-->", "".join(page.read_text() for page in MEASURED))
-    assert set(shown) == {*publish.BLOCKS, *tables.values(figures)}
+    assert set(shown) == {*publish.known_blocks(figures), *tables.values(figures)}
 
 
 def big_tables(waits):
@@ -355,7 +355,7 @@ def test_big_tables_are_published_only_if_no_figure_is_missing(publish, copies):
     publish.main(copies / "new.json")
     page, targets = ((copies / name).read_text() for name in ("performance.md", "targets.md"))
     assert "| check | 0.00 s, 20 MiB | 0.00 s, 20 MiB | 0.07 s, 20 MiB | 0.02 s, 20 MiB |" in page and "Measured on a CPU, 2 CPUs." in page
-    assert publish.waited() == rows and publish.render(publish.published(), page) == page
+    assert json.loads((copies / "big-tables.json").read_text()) == rows and publish.render(publish.published(), page) == page
     assert len(re.findall(r"\| met \| 0.26 s \| met \|", targets)) == len(importlib.import_module("waits").STEPS)
 
 
@@ -383,6 +383,24 @@ def test_a_published_run_of_another_cpu_stands_beside_the_first(publish, copies)
     assert "| AMD EPYC 9R14 | 25/17/1 | 0xa101148 |" in text and f"<!--is file-->{first}<!---->" in text
     before = contents(copies)
     publish.main(copies / first)
+    assert contents(copies) == before
+
+
+def test_figures_of_proxies_are_published_by_themselves(publish, copies):
+    rows = json.loads((copies / "proxies.json").read_text())
+    before = contents(copies)
+    publish.main(copies / "proxies.json")
+    assert contents(copies) == before
+    (syn,) = [row for row in rows if (row["path"], row["what"]) == ("redirect", "SYN")]
+    syn["p10"] = 4321
+    (copies / "new.json").write_text(json.dumps(rows))
+    publish.main(copies / "new.json")
+    assert {name for name, bytes_ in contents(copies).items() if before.get(name) != bytes_} == {"new.json", "proxies.json", "performance.md", "targets.md"}
+    assert "| SYN | 4321 |" in (copies / "performance.md").read_text()
+    (copies / "new.json").write_text(json.dumps([row for row in rows if row["what"] != "SYN"]))
+    before = contents(copies)
+    with pytest.raises(SystemExit, match="the figure of 'SYN' is missing"):
+        publish.main(copies / "new.json")
     assert contents(copies) == before
 
 
