@@ -78,7 +78,7 @@ def row(path, what, unit, samples, empty=(0,), **more):
     """A figure. What `empty` took is subtracted."""
     p10, median = low_and_middle(samples)
     empty_p10, empty_median = low_and_middle(empty)
-    halves = [low_and_middle(samples[half::2])[0] for half in (0, 1)]
+    halves = [low_and_middle(samples[half::2] or samples)[0] for half in (0, 1)]
     return {"path": path, "what": what, "unit": unit, "p10": round(p10 - empty_p10, 3), "median": round(median - empty_median, 3),
             "noisy": max(halves) > NOISY * min(halves) + RESOLUTION_NS, **more}
 
