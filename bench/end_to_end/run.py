@@ -78,7 +78,7 @@ class Network:
             f"neigh add {MIDDLE} lladdr {mac(self.middle, 'eth0')} nud permanent dev to-middle",
             f"neigh add {PROXY} lladdr {mac(self.proxy, 'eth0')} nud permanent dev to-proxy",
             f"route add {VIP}/32 via {MIDDLE}", f"route add {PROXY}/32 via {MIDDLE}",
-            # What comes back from the middle goes to the proxy.
+            # Packets that come back from the middle go to the proxy.
             "rule add iif to-middle lookup 100", f"route add {PROXY}/32 dev to-proxy table 100", f"route add {VIP}/32 via {PROXY} dev to-proxy table 100")
         self.middle.ip(f"addr add {MIDDLE}/30 dev eth0", f"neigh add {ROUTER} lladdr {self.gateway} nud permanent dev eth0", f"route add default via {ROUTER}")
         self.proxy.ip(

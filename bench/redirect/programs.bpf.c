@@ -19,7 +19,7 @@
 #define CSUM_MOST  4 /* chunks */
 #define MARK_SIZE  8 /* bytes that glb-redirect puts into the metadata of a packet */
 
-/* What cost.py writes before it runs a program. */
+/* cost.py sets this before it runs a program. */
 struct wanted {
 	__u32 size; /* bytes of the frame */
 	__u32 saved; /* its first bytes, a multiple of 8, which a program may have changed or removed */

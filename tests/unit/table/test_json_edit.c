@@ -178,7 +178,7 @@ static bool change(struct json_edit *edit, uint32_t kind, uint32_t at)
 	return kind == 3 ? json_edit_append(edit, path, members, 2) : json_edit_drop(edit, "a[1].y");
 }
 
-/* What an edit remembers about the text changes nothing. */
+/* An edit that remembers places in the text gives the same text as one that searches it again. */
 static void test_many_edits_give_the_text_of_edits_that_remember_nothing(void **state)
 {
 	(void)state;
