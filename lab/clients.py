@@ -21,10 +21,10 @@ PYTHON = [sys.executable, "-B"]
 class Load:
     """A running load.py. When it is made, all long-lived connections are open and short ones come and go."""
 
-    def __init__(self, client, vips=VIPS, held=HELD, short=SHORT_WORKERS):
+    def __init__(self, client, vips=VIPS, held=HELD, short=SHORT_WORKERS, **more):
         settings = {
             "vips": vips, "sources": {"4": CLIENTS4, "6": CLIENTS6}, "held": held, "short": short,
-            "echo_port": ECHO_PORT, "http_port": HTTP_PORT,
+            "echo_port": ECHO_PORT, "http_port": HTTP_PORT, **more,
         }
         self.process = client.start(
             *PYTHON, f"{TREE}/lab/load.py", json.dumps(settings), stdin=subprocess.PIPE, stdout=subprocess.PIPE)

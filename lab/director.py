@@ -37,17 +37,23 @@ class Director:
         self.pmd = "pcap" if shape.jumbo else shape.pmd
         self.exception_path = shape.exception_path
         self.interface = "glb0" if self.exception_path else shape.interface  # of the kernel
-        self.host = network.add_director(link)
         self.folder = f"/run/lab/{self.name}"
+        self._make_folder(shape.disk_mb)
+        self.host = network.add_director(link)
         self.conf, self.source, self.table, self.log = (
             f"{self.folder}/{name}"
             for name in ("director.conf", "forwarding_table.json", "forwarding_table.bin", "director.log"))
-        os.mkdir(self.folder)
         source = "outbound_src_ip6" if shape.ipv6 else "outbound_src_ip"
         write(self.conf, CONF.format(source=source, address=link.address, mtu=shape.gue_mtu) + EXCEPTION_PATH * self.exception_path
               + VLANS * shape.vlan + METRICS.format(endpoint(shape.every_address, METRICS_PORT)) * shape.metrics)
         self.pid_file = f"{self.folder}/director.pid"
         self.process = self.healthcheck = None
+
+    def _make_folder(self, disk_mb):
+        """Before there is a host, whose mounts are those of now."""
+        os.mkdir(self.folder)
+        if disk_mb:
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={disk_mb}m", self.name, self.folder], check=True)
 
     def write_table(self, table):
         write(self.source, table.json())
@@ -128,13 +134,17 @@ class Director:
     def stats(self):
         return cli_json("stats", "--file-prefix", self.name)
 
-    def missed(self):
-        """Packets that the port lost before the director received them, by DPDK's own counters."""
+    def telemetry(self, command, timeout_s=TIMEOUT_S):
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as telemetry:
+            telemetry.settimeout(timeout_s)
             telemetry.connect(f"/run/dpdk/{self.name}/dpdk_telemetry.v2")
             telemetry.recv(TELEMETRY_BYTES)  # the greeting
-            telemetry.send(b"/ethdev/stats,0")
-            stats = json.loads(telemetry.recv(TELEMETRY_BYTES))["/ethdev/stats"]
+            telemetry.send(command.encode())
+            return json.loads(telemetry.recv(TELEMETRY_BYTES))[command.partition(",")[0]]
+
+    def missed(self):
+        """Packets that the port lost before the director received them, by DPDK's own counters."""
+        stats = self.telemetry("/ethdev/stats,0")
         return stats["imissed"] + stats["rx_nombuf"]
 
     def hops(self, client, port, vip, vip_port, table=None):

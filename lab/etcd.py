@@ -111,6 +111,7 @@ class Agent:
 
     def __init__(self, director):
         self.director, self.host = director, director.host
+        self.before = ()  # a command that runs it, such as unshare(1)
         self.conf, self.log = f"{director.folder}/fleet.conf", f"{director.folder}/fleet.log"
         self.configure()
         self.start()
@@ -124,7 +125,7 @@ class Agent:
 
     def start(self):
         with open(self.log, "a") as log:
-            self.process = self.host.start(program("glb-fleet", self.director.build), "run", "--config-file", self.conf,
+            self.process = self.host.start(*self.before, program("glb-fleet", self.director.build), "run", "--config-file", self.conf,
                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def check(self):

@@ -30,6 +30,7 @@ log_probes = true;
 class Healthcheck:
     def __init__(self, director):
         self.director = director
+        self.before = ()  # a command that runs it, such as unshare(1)
         shape = director.network.shape
         self.listen = ("::1" if shape.metrics and shape.ipv6 else "127.0.0.1"), PORT
         self.source, self.conf, self.log = (
@@ -44,7 +45,7 @@ class Healthcheck:
             write(self.source, table.json())
         with open(self.log, "a") as log:
             self.process = self.director.host.start(
-                program("glb-healthcheck", self.director.build), "--config-file", self.conf,
+                *self.before, program("glb-healthcheck", self.director.build), "--config-file", self.conf,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def wait_ready(self):

@@ -11,6 +11,8 @@ It reads commands from standard input, one per line, and answers each with a lin
     report        all counts so far, see Load.report()
     stop          all connections end once they have their answers; then the same as report
 
+With the setting renew_s, most long-lived connections end after that many seconds or a few times as many, and others take their places.
+
 A connection is broken if it is refused, is reset, ends early, waits longer than 3 s (in tests: 10 s) for an answer, or gets a wrong answer.
 """
 
@@ -22,10 +24,13 @@ import socket
 import sys
 import time
 
-TIMEOUT_S = max(3, int(os.environ.get("GLB_LAB_TIMEOUT_S", 0)) // 24)  # tests set a long one, for busy machines
+# Tests set a long one, for busy machines. Chaos sets its own.
+TIMEOUT_S = int(os.environ.get("GLB_LAB_ANSWER_S", 0)) or max(3, int(os.environ.get("GLB_LAB_TIMEOUT_S", 0)) // 24)
 HELD_PAUSE_S = 0.2  # between two exchanges of a long-lived connection
-SHORT_PAUSE_S = 0.02  # between two short connections of one worker
+SHORT_PAUSE_S = 0.02  # between two short connections of one worker, unless the setting short_pause_s says otherwise
+RENEW_PAUSE_S = 0.5
 FIRST_HELD_PORT, FIRST_SHORT_PORT, LAST_PORT = 20000, 30000, 65000
+LIVES = (1, 2, 4, None)  # with the setting renew_s: how long long-lived connections live, in this time; None: to the end
 
 
 class Broken(Exception):
@@ -86,6 +91,9 @@ class Held:
         self.proxy = self.broken = None
         self.exchanges = 0
         self.finish = False  # asked to end
+        self.end_at = None  # on the monotonic clock; None: it lives until it is asked to end
+        self.since = self.asked = self.opened = time.monotonic()  # when the last exchange with an answer began, and the last exchange
+        self.answered = None  # when the first answer came
         self.longest_s = 0.0
 
     def question(self):
@@ -95,6 +103,7 @@ class Held:
 
     async def exchange(self, reader, writer):
         question, start = self.question(), time.monotonic()
+        self.asked = start
         writer.write(question)
         answer = await asyncio.wait_for(reader.readline(), TIMEOUT_S)
         if not answer:
@@ -104,6 +113,7 @@ class Held:
             raise Broken("wrong data")
         self.proxy = proxy.decode()
         self.exchanges += 1
+        self.since, self.answered = start, self.answered or time.monotonic()
         self.longest_s = max(self.longest_s, time.monotonic() - start)
 
     async def run(self, port, opened):
@@ -112,11 +122,11 @@ class Held:
             reader, writer = await connect(self.flow, port)
             await self.exchange(reader, writer)
             opened.set_result(None)
-            while not self.finish:
+            while not self.finish and not (self.end_at and time.monotonic() > self.end_at):
                 await asyncio.sleep(HELD_PAUSE_S)
                 await self.exchange(reader, writer)
         except Exception as error:
-            self.broken = why(error)
+            self.broken, self.until = why(error), time.monotonic()
             if not opened.done():
                 opened.set_result(None)
         finally:
@@ -133,6 +143,7 @@ class Load:
         self.short = collections.defaultdict(collections.Counter)  # label -> proxy -> connections
         self.short_s = collections.defaultdict(list)  # label -> how long each took, from SYN to FIN
         self.short_broken = []
+        self.landed = []  # with the setting renew_s: [flow, proxy, when it was opened, when it had an answer] of short connections
         self.tasks = set()
         self.stopping = False
 
@@ -151,12 +162,22 @@ class Load:
         opened = []
         for _ in range(count):
             number = len(self.held)
-            held = Held(number, self.clients.flow(number, FIRST_HELD_PORT + number))
+            held = Held(number, self.clients.flow(number, FIRST_HELD_PORT + number % (FIRST_SHORT_PORT - FIRST_HELD_PORT)))
             self.held.append(held)
             opened.append(asyncio.get_running_loop().create_future())
-            held.task = self.keep(held.run(self.settings["echo_port"], opened[-1]))
+            held.task = self.keep(self.hold(held, opened[-1]))
             await asyncio.sleep(0.001)  # so that their exchanges do not coincide
         await asyncio.gather(*opened)
+
+    async def hold(self, held, opened):
+        """With the setting renew_s another connection follows each that ends or breaks, a moment later."""
+        renew_s, life = self.settings.get("renew_s"), LIVES[held.number % len(LIVES)]
+        if renew_s and life:
+            held.end_at = time.monotonic() + renew_s * life
+        await held.run(self.settings["echo_port"], opened)
+        await asyncio.sleep(RENEW_PAUSE_S if renew_s else 0)
+        if renew_s and not self.stopping:
+            await self.open_held(1)
 
     async def finish(self, proxy):
         theirs = [held for held in self.held if held.proxy == proxy and not held.broken]
@@ -171,7 +192,8 @@ class Load:
         self.stopping = True
         for held in self.held:
             held.finish = True
-        await asyncio.gather(*self.tasks)
+        while waiting := [task for task in self.tasks if not task.done()]:
+            await asyncio.gather(*waiting)
         return self.report()
 
     async def short_worker(self, worker):
@@ -181,7 +203,7 @@ class Load:
                 return
             port = FIRST_SHORT_PORT + number % (LAST_PORT - FIRST_SHORT_PORT)
             await self.short_one(self.clients.flow(number, port), self.label)
-            await asyncio.sleep(SHORT_PAUSE_S)
+            await asyncio.sleep(self.settings.get("short_pause_s", SHORT_PAUSE_S))
 
     async def short_one(self, flow, label):
         start = time.monotonic()
@@ -189,8 +211,10 @@ class Load:
             proxy = await self.get(flow)
             self.short[label][proxy] += 1
             self.short_s[label].append(time.monotonic() - start)
+            if self.settings.get("renew_s"):
+                self.landed.append([flow, proxy, start, time.monotonic()])
         except Exception as error:
-            self.short_broken.append({"label": label, "flow": flow, "why": why(error)})
+            self.short_broken.append({"label": label, "flow": flow, "why": why(error), "since": start, "until": time.monotonic()})
 
     async def get(self, flow):
         """Sends an HTTP request, and reads to the end of the connection. Returns the name of the proxy that answered."""
@@ -217,7 +241,8 @@ class Load:
             "held": len(self.held),
             "held_by_proxy": dict(sorted(by_proxy.items())),
             "held_broken": [
-                {"flow": held.flow, "proxy": held.proxy, "why": held.broken} for held in self.held if held.broken],
+                {"flow": held.flow, "proxy": held.proxy, "why": held.broken, "since": held.since, "asked": held.asked, "until": held.until}
+                for held in self.held if held.broken],
             "exchanges": sum(held.exchanges for held in self.held),
             "exchanges_by_proxy": {proxy: count for proxy, count in answers.items() if proxy},
             "fewest_exchanges": min((held.exchanges for held in self.held if not held.broken), default=0),
@@ -226,6 +251,7 @@ class Load:
             "short_by_label": {label: dict(sorted(counts.items())) for label, counts in self.short.items()},
             "short_ms_by_label": {label: percentiles_ms(times) for label, times in self.short_s.items()},
             "short_broken": self.short_broken,
+            "landed": self.landed and self.landed + [[held.flow, held.proxy, held.opened, held.answered] for held in self.held if held.answered],
         }
 
     async def commands(self):

@@ -93,9 +93,9 @@ class Proxy:
         self.pass_checks(True)
         self.start_nginx()
         self._echo_arguments = (str(echo_port), *addresses)
-        self._start_echo()
+        self.start_echo()
 
-    def _start_echo(self):
+    def start_echo(self):
         with open(self.log, "a") as log:
             self.echo = self.host.start(
                 sys.executable, "-B", f"{TREE}/lab/echo.py", self.name, *self._echo_arguments,
@@ -127,12 +127,15 @@ class Proxy:
         self.host.run(program("glb-redirect", self.build), "reload", "eth0")
 
     def wait_ready(self):
-        if self.echo.stdout.readline() != "ready\n":
-            raise LabError(f"{self.name}: the echo service did not start:\n{read(self.log)}")
+        self.wait_echo()
         if self.haproxy:
             self.haproxy.wait_ready()
         if self.quic:
             self.quic.wait_ready()
+
+    def wait_echo(self):
+        if self.echo.stdout.readline() != "ready\n":
+            raise LabError(f"{self.name}: the echo service did not start:\n{read(self.log)}")
 
     def start_nginx(self):
         with open(self.log, "a") as log:
@@ -169,6 +172,10 @@ class Proxy:
     def crash(self):
         """Loses power, and with it all connections. reboot() brings the proxy back."""
         self.power_off()
+        self.lose_connections()
+
+    def lose_connections(self):
+        """Ends the services and all connections. start_services() starts the services again."""
         for service in (self.nginx, self.echo):
             service.terminate()
             service.wait(TIMEOUT_S)
@@ -176,8 +183,11 @@ class Proxy:
 
     def reboot(self):
         """The kernel still has glb-redirect, as if its unit had attached it again."""
-        self.start_nginx()
-        self._start_echo()
-        self.wait_ready()
+        self.start_services()
         self.network.plug(self.link)
         self.powered = True
+
+    def start_services(self):
+        self.start_nginx()
+        self.start_echo()
+        self.wait_echo()

@@ -34,6 +34,9 @@ class Table:
     def without(self, address):
         return self._with([each for each in self.backends if each["ip"] != address])
 
+    def emptied(self):
+        return self._with([])
+
     def changed(self, address, **values):
         """The table with another state=, healthy= or weight= of a backend."""
         backends = copy.deepcopy(self.backends)

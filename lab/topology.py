@@ -63,6 +63,7 @@ class Shape:
     haproxy: bool = False  # on the proxies, in front of nginx and the echo service; only for scenarios
     vlan: bool = False  # the links of directors and proxies carry only tagged frames; only for scenarios
     quic: bool = False  # HTTP/3 servers on the proxies, see quic.py; only for scenarios
+    disk_mb: int = 0  # size of a file system for the files of each director, instead of that of /run; only for scenarios
     underlay: str = "ipv4"  # one of UNDERLAYS: the family of the addresses of directors and proxies
 
     @property

@@ -19,13 +19,13 @@ def source(vip, number):
     return f"2001:2::{number:x}" if ":" in vip else f"198.18.{number >> 8}.{number & 255}"
 
 
-def frames(cable):
+def frames(cable, sources=SOURCES):
     """A SYN frame from each source, in hexadecimal, one per line."""
-    return "\n".join(frame.hex() for frame in _frames(cable))
+    return "\n".join(frame.hex() for frame in _frames(cable, sources))
 
 
-def _frames(cable):
-    for number in range(SOURCES):
+def _frames(cable, sources):
+    for number in range(sources):
         for vip in VIPS:
             client = source(vip, number)
             segment = tcp_segment(
@@ -35,9 +35,9 @@ def _frames(cable):
 
 
 class Flood:
-    def __init__(self, client, lines, syns):
+    def __init__(self, client, lines, syns, per_second=PER_SECOND):
         self.process = client.start(
-            sys.executable, "-B", f"{TREE}/lab/flood.py", "eth0", str(syns), str(PER_SECOND),
+            sys.executable, "-B", f"{TREE}/lab/flood.py", "eth0", str(syns), str(per_second),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.process.stdin.write(lines)
         self.process.stdin.close()
