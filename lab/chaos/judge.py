@@ -126,3 +126,9 @@ class Account:
 def verdicts_missing(stats, verdicts):
     """Frames that a director received and that have no verdict."""
     return stats["received"] - sum(stats[verdict] for verdict in verdicts)
+
+
+def lost_servers(events, facts, patience_s):
+    """The proxies that a plan removed from the table, or that were away for longer than a client is patient."""
+    removed = {event.detail["proxy"] for event in events if event.detail.get("verb") == "remove"}
+    return removed | {fact.subject for fact in facts if fact.kind == "away" and fact.end - fact.start > patience_s}

@@ -194,7 +194,7 @@ class Ledger:
             sent = self.sent.get(name, 0) + (stats["forwarded"] if stats else 0) + counters_of(host)["kernel"]
             found.append(Account(f"{name} to the router", sent, of[name]["in"], unsure=self.unsure.get(name, 0) + self.links.other_drops(host, "eth0")))
         arrived = sum(each["in"] - each["cut_in"] for each in of.values())
-        found.append(Account("through the router", arrived, sum(of[name]["out"] - of[name]["twice"] - of[name]["detour"] for name in proxies), unsure=sum(drops for device, drops in queue.items() if device.startswith("detour"))))
+        found.append(Account("through the router", arrived, sum(each["out"] - each["twice"] - each["detour"] for each in of.values()), unsure=sum(drops for device, drops in queue.items() if device.startswith("detour"))))
         for name, (host, stats) in proxies.items():
             out, device = of[name], self.links.devices[name]
             drops = queue.get(device, 0) + self.links.other_drops(self.links.router, device) + self.unsure.get(name, 0)

@@ -133,7 +133,7 @@ def own_options():
     commands = re.findall(r"^  ([a-z-]+) ", help_of("src/cli/glb-director-cli"), flags=re.MULTILINE)
     text = "".join([help_of("src/director/glb-director"), help_of("src/healthcheck/glb-healthcheck"), *(help_of("src/cli/glb-director-cli", name) for name in commands)])
     text += "".join(help_of("src/redirect/glb-redirect", name) for name in ("attach", "check", "drained", "exporter", "reload", "follow", "detach", "status", "stats"))
-    text += (TREE / "lab/cli.py").read_text()
+    text += "".join((TREE / path).read_text() for path in ("lab/cli.py", "lab/chaos/command.py"))
     text += "".join(path.read_text() for path in (TREE / "script").iterdir() if path.is_file())
     return set(re.findall(r"--[a-z][a-z-]*", text))
 

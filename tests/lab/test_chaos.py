@@ -11,7 +11,7 @@ import pytest
 from lab import quic
 from lab.chaos import plan
 from lab.chaos.events import Events, method
-from lab.chaos.judge import Account, Broken, Fact, Judge, Use, verdicts_missing
+from lab.chaos.judge import Account, Broken, Fact, Judge, Use, lost_servers, verdicts_missing
 from lab.chaos.tables import Recorder, Rows, said
 from lab.table import Table
 from lab.tools import TIMEOUT_S, wait_until
@@ -152,6 +152,12 @@ def test_accounts(account, missing):
 
 def test_frames_without_a_verdict_are_missing():
     assert verdicts_missing({"received": 10, "forwarded": 7, "drop_martian": 2}, ["forwarded", "drop_martian"]) == 1
+
+
+def test_servers_of_quic_are_lost_if_they_leave_the_table_or_are_away_for_long():
+    events = [plan.Event(1, 1, "operator", "lab", 0, {"verb": "remove", "proxy": "proxy-1"}), plan.Event(2, 2, "operator", "lab", 0, {"verb": "drain", "proxy": "proxy-2"})]
+    facts = [Fact("away", "proxy-3", 0, 16), Fact("away", "proxy-4", 0, 15), Fact("hurt", "proxy-5", 0, 99)]
+    assert lost_servers(events, facts, 15) == {"proxy-1", "proxy-3"}
 
 
 class Nobody:
