@@ -17,10 +17,11 @@ import os
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 from lab import capsule, quic
 from lab.chaos import plan
-from lab.tools import TIMEOUT_S, LabError, check_tools
+from lab.tools import BUILD, TIMEOUT_S, LabError, check_programs, check_tools
 from lab.topology import UNDERLAYS, Shape
 
 COMMAND = "script/chaos"
@@ -72,20 +73,22 @@ def outside(arguments):
         raise LabError("network namespaces need root: run this command as root")
     check_tools()
     check_tools(("nft", "tc", "etcd"))
+    for build in {BUILD, Path(arguments.other or BUILD)}:
+        check_programs(shape, build)
     print(f"seed {arguments.seed}, {arguments.minutes:g} minutes: {shape.directors} directors, {shape.proxies} proxies, rows of {shape.hops} hops, {shape.underlay}", flush=True)
     if not shape.quic:
         print("without HTTP/3, whose programs script/quic builds", flush=True)
     if not arguments.other:
         print("without changes of the version, because --other gives no other build", flush=True)
     with open(arguments.json, "w") if arguments.json else contextlib.nullcontext() as file:
-        report = in_capsule({"seed": arguments.seed, "minutes": arguments.minutes, "other": arguments.other, "shape": vars(shape)})
+        report = in_capsule({"seed": arguments.seed, "minutes": arguments.minutes, "other": arguments.other, "shape": vars(shape)}, replay(arguments, shape))
         if file:
             file.write(json.dumps({**report, "replay": replay(arguments, shape)}, indent=1) + "\n")
     show(report, replay(arguments, shape))
     return 0 if report["passed"] else 1
 
 
-def in_capsule(settings):
+def in_capsule(settings, command):
     """Runs in a new capsule, which returns the report through a pipe. The session of its own keeps Ctrl-C away from its programs."""
     ours, theirs = os.pipe()
     argv = capsule.self_argv("_inside", str(theirs), json.dumps(settings))
@@ -96,7 +99,7 @@ def in_capsule(settings):
         with os.fdopen(ours) as pipe:
             text = pipe.read()
         if process.wait() or not text:
-            raise LabError("the run stopped before its end: see the message above")
+            raise LabError(f"the run stopped before its end: see the message above; to replay: {command}")
         return json.loads(text)
     except KeyboardInterrupt:
         process.kill()

@@ -132,6 +132,11 @@ class Links:
         counters = counters or self.counters()
         return {each: counters[f"{each}_{word(name)}"] for each in COUNTERS}
 
+    def to_directors(self, names):
+        """GUE packets that the router sent to directors."""
+        counters = self.counters()
+        return sum(self.of_host(name, counters)["out"] for name in names)
+
     @staticmethod
     def other_drops(host, device):
         """Packets of any kind that an interface could not send. A full queue of the other end counts here, too."""

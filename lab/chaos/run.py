@@ -5,6 +5,7 @@ import collections
 import functools
 import json
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -85,7 +86,7 @@ class Run:
             self.say(f"{time.monotonic() - self.start:7.1f} s  #{step.event.number:<4} {'' if step.begins else 'end of '}{step.event}")
             try:
                 self.chaos.do(step)
-            except (LabError, OSError, ValueError) as error:
+            except (LabError, OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
                 self.fault(f"#{step.event.number} {'' if step.begins else 'end of '}{step.event}: {type(error).__name__}: {error}")
             self.done[step.event.kind] += step.begins
             self.look()
@@ -95,7 +96,7 @@ class Run:
         """No program may end by itself."""
         for (part, name), (process, log) in self._programs().items():
             if process.poll() is not None and (part, name) not in self.chaos.down:
-                self.chaos.down.add((part, name))
+                self.chaos.down.add((part, name))  # one fault is enough
                 self.fault(f"{part} of {name} ended by itself with {process.returncode}: {read(log)[-LOG_BYTES:]}")
 
     def _programs(self):
@@ -224,6 +225,7 @@ class Run:
             if stats and (missing := verdicts_missing(stats, verdict_names(stats))):
                 self.fault(f"{name} received {stats['received']} frames, and {missing} of them have no verdict")
         accounts = self.ledger.accounts(directors, proxies)
+        self.say(f"{self.links.to_directors(directors)} GUE packets were sent to directors, which a proxy does whose row has no further hop")
         for account in accounts:
             if account.missing:
                 self.fault(f"packets are missing: {account}")

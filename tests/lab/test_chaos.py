@@ -6,12 +6,14 @@ import os
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from lab import quic
 from lab.chaos import plan
 from lab.chaos.events import Events, method
 from lab.chaos.judge import Account, Broken, Fact, Judge, Use, lost_servers, verdicts_missing
+from lab.chaos.run import Run
 from lab.chaos.tables import Recorder, Rows, said
 from lab.table import Table
 from lab.tools import TIMEOUT_S, wait_until
@@ -185,6 +187,28 @@ def test_health_and_previous_states_do_not_make_another_table():
     assert said(table.json()) != said(table.changed("192.0.2.66", weight=50).json())
 
 
+class Ended:
+    """A run with a program that has ended."""
+
+    def __init__(self, down):
+        self.chaos, self.said = SimpleNamespace(down=down), []
+
+    def _programs(self):
+        ended, runs = SimpleNamespace(poll=lambda: 139, returncode=139), SimpleNamespace(poll=lambda: None)
+        return {("agent", "director-1"): (ended, "/dev/null"), ("agent", "director-2"): (runs, "/dev/null")}
+
+    def fault(self, text):
+        self.said.append(text)
+
+
+@pytest.mark.parametrize("down, faults", [(set(), 1), ({("agent", "director-1")}, 0), ({("agent", "director-2")}, 1)])
+def test_a_program_that_ends_without_an_event_is_one_fault(down, faults):
+    made = Ended(down)
+    for _ in range(2):
+        Run.look(made)
+    assert len(made.said) == faults
+
+
 def test_rows_have_names_of_proxies():
     table = Table(hops=2).with_backend("192.0.2.66").with_backend("192.0.2.70").json()
     assert sorted(Rows({"192.0.2.66": "proxy-1"}).of(table, FLOW)) == ["a stranger", "proxy-1"]
@@ -228,18 +252,22 @@ def test_a_run_finds_no_fault_and_sabotaged_runs_do(tmp_path):
     check_good(good, path, marks[0])
 
 
-def test_an_interrupt_leaves_nothing_and_says_so():
+SAID = "chaos: interrupted: all namespaces and processes of the lab are gone\n"
+
+
+@pytest.mark.parametrize("number, code, said_last", [(signal.SIGINT, 1, SAID), (signal.SIGKILL, -signal.SIGKILL, "")])
+def test_whoever_ends_a_run_leaves_nothing(number, code, said_last):
     mark = new_mark()
     process = begin([CHAOS, "--seed", "1", "--minutes", "5", "--without-quic"], mark)
     wait_until(lambda: any("glb-director" in command for command in started_by(mark).values()), "a director")
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, errors = finish(process)
-    assert (process.returncode, errors) == (1, "chaos: interrupted: all namespaces and processes of the lab are gone\n")
+    assert (process.returncode, errors) == (code, said_last)
     assert_nothing_left(mark)
 
 
 @pytest.mark.parametrize("arguments, message", [
-    (["--minutes", "0"], "0 is not from 0.2 to 1440"), (["--json", "/nowhere/report.json"], "/nowhere/report.json"), (["--underlay", "x"], "invalid choice")])
+    (["--other", "/nowhere"], "/nowhere/src/director/glb-director is missing"), (["--minutes", "0"], "0 is not from 0.2 to 1440"), (["--json", "/nowhere/report.json"], "/nowhere/report.json"), (["--underlay", "x"], "invalid choice")])
 def test_wrong_arguments(arguments, message):
     done = subprocess.run([CHAOS, *arguments], capture_output=True, text=True)
     assert done.returncode in (1, 2) and message in done.stderr
