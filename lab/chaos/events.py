@@ -286,6 +286,19 @@ class Events:
         proxy.attach()
         self.ledger.proxy_replaced(proxy.name, before, old, proxy.stats())
 
+    def begin_other_redirect(self, event):
+        self._change_redirect(event, self.other)
+
+    def end_other_redirect(self, event):
+        self._change_redirect(event, self.fleet.build)
+
+    def _change_redirect(self, event, build):
+        proxy = self._proxy(event)
+        before, old = self.ledger.before(proxy.name), proxy.stats()
+        proxy.build = build
+        proxy.attach()
+        self.ledger.proxy_replaced(proxy.name, before, old, proxy.stats(), other=True)
+
     def begin_impair_link(self, event):
         self._begin(event, event.subject, "hurt")
         self.links.impair(event.subject, event.detail["how"], event.detail["percent"])

@@ -182,12 +182,14 @@ class Ledger:
         self.sent[name] = self.sent.get(name, 0) + stats["forwarded"]
         self.unsure[name] = self.unsure.get(name, 0) + after["in"] - before["in"] + IN_RING
 
-    def proxy_replaced(self, name, before, old, new):
-        """glb-redirect was attached again. The same version keeps its counters."""
+    def proxy_replaced(self, name, before, old, new, other=False):
+        """glb-redirect was attached again. The same version keeps its counters; another one may copy them, or begin at 0."""
         after = self.links.of_host(name)
-        if new["total"] < old["total"]:
+        fell = new["total"] < old["total"]
+        if fell:
             self.taken[name] = self.taken.get(name, 0) + old["total"]
             self.passed[name] = self.passed.get(name, 0) + passed_on(old)
+        if fell or other:
             self.unsure[name] = self.unsure.get(name, 0) + after["out"] - before["out"]
 
     def accounts(self, directors, proxies):
@@ -211,4 +213,4 @@ class Ledger:
 
 
 def passed_on(stats):
-    return sum(stats[name] for name in ("forwarded_to_alternate", "forwarded_by_route", "quic_passed_on", "returned_to_first_hop"))
+    return sum(stats.get(name, 0) for name in ("forwarded_to_alternate", "forwarded_by_route", "quic_passed_on", "returned_to_first_hop"))

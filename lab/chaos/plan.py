@@ -59,7 +59,9 @@ KINDS = {
     "cut agent": Kind(3, "host", "agent", (1, 8)),
     "operator": Kind(12, "lab", "table"),
     "other version": Kind(4, "host", "director", (1, 6)),
+    "other redirect": Kind(3, "proxy", "loader", (1, 6)),
 }
+NEED_OTHER = ("other version", "other redirect")
 IMPAIRMENTS = ("loss", "duplicate", "slow", "reorder")
 DAMAGES = ("empty", "truncated", "flipped", "text")
 VALUES = ("empty", "truncated", "no table", "no proxy", "a list")
@@ -125,7 +127,7 @@ class Planner:
         detail = self._detail(kind, subject)
         if kind == "cut proxy" and detail.pop("long") and self.until > SPARE_S:
             length = LONG_CUT_S
-        if kind == "other version" and not self.other or at + length > self.until or not self._free(about, subject, at):
+        if kind in NEED_OTHER and not self.other or at + length > self.until or not self._free(about, subject, at):
             return None
         self._take(about, subject, at + length)
         return Event(number, at, kind, subject, length, self._operator(at) if kind == "operator" else detail)
