@@ -11,6 +11,16 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser):
+    parser.addoption("--part", metavar="N/M", help="run only every Mth test, from the Nth: all M parts together run each test once")
+
+
+def pytest_collection_modifyitems(config, items):
+    if part := config.getoption("part"):
+        first, parts = map(int, part.split("/"))
+        items[:] = items[first - 1 :: parts]
+
+
 def pytest_configure():
     """script/test ends a leg that hangs by SIGTERM: shows in which test, and where. pytest captures file descriptor 2 only during a test."""
     faulthandler.register(signal.SIGTERM, os.dup(2), chain=True)
