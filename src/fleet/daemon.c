@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -239,11 +238,9 @@ static void close_fleet(struct fleet *fleet)
 int daemon_run(const char *path, struct fleet_conf *conf)
 {
 	static struct fleet fleet;
-	const struct rlimit no_core = {0, 0};
 	struct faults faults = {.file = path};
 	int code = EXIT_FAILURE;
 
-	setrlimit(RLIMIT_CORE, &no_core); /* it, and those of child processes, would have secret keys */
 	fleet = (struct fleet){.path = path, .conf = *conf, .started_s = (uint64_t)time(NULL)};
 	desired_open(&fleet.desired, &fleet.conf);
 	if (open_fleet(&fleet, &faults)) {

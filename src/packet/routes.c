@@ -330,5 +330,6 @@ void routes_free(struct routes *routes)
 	free(routes->ipv6);
 	free(routes->sorted);
 	free(routes->pairs);
+	explicit_bzero(routes->keys, sizeof(routes->keys));
 	free(routes);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "common/text.h"
 #include "program/command/command_parts.h"
@@ -265,6 +266,8 @@ static int flush_output(int code)
 void command_open(const char *program)
 {
 	program_name = program;
+	/* A core would have secret keys. RLIMIT_CORE does not stop a core_pattern that is a pipe, see core(5). */
+	prctl(PR_SET_DUMPABLE, 0);
 }
 
 int command_main(const struct command_program *program, int argc, char **argv)

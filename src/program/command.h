@@ -77,7 +77,10 @@ struct command_program {
 /* Runs the subcommand that argv names. Returns the exit code for main(). */
 int command_main(const struct command_program *program, int argc, char **argv);
 
-/* Sets the program's name for messages. command_main() does this itself. */
+/*
+ * Sets the program's name for messages, and lets the kernel write no core of this process. Other processes of its user
+ * cannot read its memory any more. command_main() does this itself.
+ */
 void command_open(const char *program);
 
 /*

@@ -32,6 +32,7 @@ void table_set_free(struct table_set *set)
 		free(table->binds);
 		if (!table->borrows_rows)
 			free(table->rows);
+		explicit_bzero(table, sizeof(*table)); /* the keys */
 	}
 	free(set->tables);
 	*set = (struct table_set){0};

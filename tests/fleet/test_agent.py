@@ -33,7 +33,6 @@ def test_table_is_written_built_loaded_and_reported(agent):
         metrics = agent.metrics()
         assert (metrics["glb_fleet_connected"], metrics["glb_fleet_revision_used"], metrics["glb_fleet_published"]) == (1, later, 1)
         assert "revision" in agent.call("status").stdout
-        assert re.search("Max core file size +0 +0", Path(f"/proc/{agent.process.pid}/limits").read_text())
         assert agent.stop() == 0
     assert agent.record() is None  # it has ended its lease
     agent.call("status", code=1)

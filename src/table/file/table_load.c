@@ -25,6 +25,13 @@ int table_load_text(const char *path, char **text, size_t *size, struct faults *
 	return -EINVAL;
 }
 
+/* The text has secret keys. */
+static void free_text(char *text, size_t size)
+{
+	explicit_bzero(text, size);
+	free(text);
+}
+
 uint32_t table_load_version(const char *path)
 {
 	struct table_file_start start;
@@ -46,7 +53,7 @@ int table_load_binary(const char *path, struct table_set *set, uint32_t *version
 	if (error)
 		return error;
 	error = table_file_parse((const uint8_t *)text, size, set, version, faults);
-	free(text);
+	free_text(text, size);
 	return error;
 }
 
@@ -60,7 +67,7 @@ int table_load_json(const char *path, struct table_set *set, struct faults *faul
 	if (error)
 		return error;
 	error = table_json_parse(text, size, set, faults);
-	free(text);
+	free_text(text, size);
 	return error;
 }
 
@@ -94,6 +101,6 @@ int table_load(const char *path, struct table_set *set, uint32_t *version, struc
 		if (!error && version)
 			*version = 0;
 	}
-	free(text);
+	free_text(text, size);
 	return error;
 }

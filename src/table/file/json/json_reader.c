@@ -2,6 +2,7 @@
 #include "table/file/json/json_reader.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -56,9 +57,17 @@ static void *watched_malloc(size_t size)
 	return memory;
 }
 
+/* The strings of a table have secret keys, which must not stay in free memory. */
+static void clear_and_free(void *memory)
+{
+	if (memory)
+		explicit_bzero(memory, malloc_usable_size(memory));
+	free(memory);
+}
+
 static void watch(void)
 {
-	json_set_alloc_funcs(watched_malloc, free);
+	json_set_alloc_funcs(watched_malloc, clear_and_free);
 }
 
 int json_reader_parse(const char *text, size_t size, json_t **root, struct faults *faults)
