@@ -15,7 +15,7 @@
 #include "bench/baselines.h"
 #include "bench/report.h"
 #include "bench/world.h"
-#include "packet/classifier/classify.h"
+#include "table/classify.h"
 #include "packet/classifier/portmap.h"
 #include "table/file/table_file.h"
 #include "table/rows/table_build.h"

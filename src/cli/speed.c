@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 #include "common/netaddr.h"
 #include "common/text.h"
-#include "packet/classifier/classify.h"
+#include "table/classify.h"
 #include "table/file/json/json_text.h"
 
 /* faults: gets the warnings. speed: NULL, or filled but for the warnings. */

@@ -13,7 +13,7 @@
 #include "common/netaddr.h"
 #include "gue/prebuilt.h"
 #include "packet/burst.h"
-#include "packet/classifier/classify.h"
+#include "table/classify.h"
 #include "packet/classifier/portmap.h"
 #include "packet/quic_routes.h"
 #include "table/table.h"

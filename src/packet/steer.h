@@ -30,7 +30,7 @@ struct steer_result steer_flow(
 	const struct flow *flow, const struct routes *routes, const struct steering_config *steering);
 
 /*
- * Returns the first bind that matches a flow, as a lookup of packet/classifier/classify.h does. It is a bind of the
+ * Returns the first bind that matches a flow, as a lookup of table/classify.h does. It is a bind of the
  * table that the flow is steered by, if any.
  */
 int steer_find_bind(const struct flow *flow, const struct routes *routes);

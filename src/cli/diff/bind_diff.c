@@ -13,7 +13,7 @@
 #include "cli/alloc.h"
 #include "cli/progress.h"
 #include "common/array.h"
-#include "packet/classifier/classify.h"
+#include "table/classify.h"
 
 #define PORTS     65536
 #define MAX_DEPTH 130 /* prefix lengths of IPv6, and one more */

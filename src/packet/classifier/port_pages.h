@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "packet/classifier/classify.h"
+#include "table/classify.h"
 #include "packet/classifier/portmap.h"
 
 struct port_pages;

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "packet/classifier/classify.h"
+#include "table/classify.h"
 #include "packet/classifier/perfect.h"
 #include "table/table_mask.h"
 

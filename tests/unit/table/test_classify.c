@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "packet/classifier/classify.h"
+#include "table/classify.h"
 #include "tests/unit/handmade.h"
 
 static struct table_set set;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "packet/classifier/classify.h"
+#include "table/classify.h"
 
 #include <stdlib.h>
 #include <string.h>
