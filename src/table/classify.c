@@ -435,3 +435,8 @@ struct classify_prefix classify_prefix_at(const struct classifier *classifier, u
 		.bind_counts = {node->range_count[0], node->range_count[1]},
 	};
 }
+
+uint32_t classify_prefix_of(const struct classifier *classifier, const struct netaddr *addr)
+{
+	return find_longest(classifier, addr->family, addr->bytes, 128);
+}

@@ -63,6 +63,9 @@ size_t classify_memory(const struct classifier *classifier);
 uint32_t classify_prefix_count(const struct classifier *classifier);
 struct classify_prefix classify_prefix_at(const struct classifier *classifier, uint32_t index);
 
+/* The index of the longest prefix that covers the address, or CLASSIFY_NO_PREFIX. */
+uint32_t classify_prefix_of(const struct classifier *classifier, const struct netaddr *addr);
+
 /*
  * The lookups return the number of a bind, table * CLASSIFY_BINDS + index in the table (+ CLASSIFY_NOT_QUIC), or
  * CLASSIFY_NONE or CLASSIFY_AMBIGUOUS. destination: 4 or 16 bytes by family (enum netaddr_family), network order.
