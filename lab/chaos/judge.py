@@ -128,7 +128,10 @@ def verdicts_missing(stats, verdicts):
     return stats["received"] - sum(stats[verdict] for verdict in verdicts)
 
 
-def lost_servers(events, facts, patience_s):
-    """The proxies that a plan removed from the table, or that were away for longer than a client is patient."""
+def lost_servers(events, facts, patience_s, servers):
+    """Those of `servers` that a plan removed from the table, or that were away for longer than a client is patient: all of them if that was
+    a director, or the client's link. `servers` are names of proxies."""
     removed = {event.detail["proxy"] for event in events if event.detail.get("verb") == "remove"}
-    return removed | {fact.subject for fact in facts if fact.kind == "away" and fact.end - fact.start > patience_s}
+    long = {fact.subject for fact in facts if fact.kind in STEERS and fact.end - fact.start > patience_s}
+    on_all_ways = any(subject in (EVERYWHERE, "client") or subject.startswith("director") for subject in long)
+    return set(servers) if on_all_ways else (removed | long) & set(servers)
