@@ -138,7 +138,7 @@ def addresses_are_followed():
 def test_follow_runs_while_a_program_is_attached(odd_interface):
     systemctl("start", odd_interface)
     assert show(FOLLOW, "ActiveState") == "active" and addresses_are_followed()
-    assert capabilities(FOLLOW) == CAP_NET_ADMIN | CAP_BPF
+    assert capabilities(FOLLOW) == CAP_BPF
     os.kill(int(show(FOLLOW, "MainPID")), signal.SIGKILL)
     wait(lambda: show(FOLLOW, "NRestarts") == "1" and show(FOLLOW, "ActiveState") == "active", "a restart")
     assert addresses_are_followed()
