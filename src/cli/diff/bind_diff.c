@@ -43,25 +43,26 @@ static void note(const struct comparison *comparison, const int binds[2])
 static int first_bind(
 	const struct classifier *classifier, uint32_t prefix, unsigned protocol, uint32_t port, uint32_t *end)
 {
-	int first = CLASSIFY_NONE;
+	uint32_t first = UINT32_MAX;
 
 	while (prefix != CLASSIFY_NO_PREFIX) {
 		struct classify_prefix at = classify_prefix_at(classifier, prefix);
-		const struct classify_bind_range *ranges = at.binds[protocol];
-		uint32_t low, last = UINT16_MAX;
+		const struct classify_bind_range *range, *last = at.binds[protocol] + at.bind_counts[protocol];
+		uint32_t low;
 
-		ARRAY_BISECT(low, at.bind_counts[protocol], ranges[low].end < port);
-		if (low < at.bind_counts[protocol] && ranges[low].start > port) {
-			last = ranges[low].start - 1u;
-		} else if (low < at.bind_counts[protocol]) {
-			last = ranges[low].end;
-			if (first == CLASSIFY_NONE || (int)ranges[low].number < first)
-				first = (int)ranges[low].number;
+		ARRAY_BISECT(low, at.bind_counts[protocol], at.binds[protocol][low].end < port);
+		range = at.binds[protocol] + low;
+		if (range < last && range->start <= port && range->number < first) {
+			first = range->number;
+			*end = range->end < *end ? range->end : *end;
 		}
-		*end = last < *end ? last : *end;
+		while (range < last && range->start <= *end && range->number >= first)
+			range++;
+		if (range < last && range->start <= *end)
+			*end = range->start - 1u;
 		prefix = at.parent;
 	}
-	return first;
+	return first == UINT32_MAX ? CLASSIFY_NONE : (int)first;
 }
 
 /* Compares the first binds for packets to an address, and to the ports of a prefix. */
