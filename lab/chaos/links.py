@@ -143,6 +143,11 @@ class Links:
         stats = json.loads(host.run("ip", "-json", "-s", "link", "show", device).stdout)[0]["stats64"]["tx"]
         return stats["dropped"] + stats["errors"]
 
+    def detour_drops(self):
+        """Packets of any kind that the detours lost."""
+        shown = json.loads(self.router.run("ip", "-json", "-s", "link", "show").stdout)
+        return sum(each["stats64"]["tx"]["dropped"] for each in shown if each["ifname"].startswith("detour"))
+
     @staticmethod
     def xdp_drops(host):
         """Packets that an XDP program sent and the interface could not."""
@@ -201,7 +206,7 @@ class Ledger:
             sent = self.sent.get(name, 0) + (stats["forwarded"] if stats else 0) + counters_of(host)["kernel"]
             found.append(Account(f"{name} to the router", sent, of[name]["in"], unsure=self.unsure.get(name, 0) + self.links.other_drops(host, "eth0")))
         arrived = sum(each["in"] - each["cut_in"] for each in of.values())
-        found.append(Account("through the router", arrived, sum(each["out"] - each["twice"] - each["detour"] for each in of.values()), unsure=sum(drops for device, drops in queue.items() if device.startswith("detour"))))
+        found.append(Account("through the router", arrived, sum(each["out"] - each["twice"] - each["detour"] for each in of.values()), unsure=self.links.detour_drops() + sum(drops for device, drops in queue.items() if device.startswith("detour"))))
         for name, (host, stats) in proxies.items():
             out, device = of[name], self.links.devices[name]
             drops = queue.get(device, 0) + self.links.other_drops(self.links.router, device) + self.unsure.get(name, 0)

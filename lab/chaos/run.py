@@ -14,7 +14,7 @@ from lab.chaos import plan
 from lab.chaos.events import Events
 from lab.chaos.judge import Broken, Judge, lost_servers, verdicts_missing
 from lab.chaos.links import Ledger, Links
-from lab.chaos.tables import Recorder, Rows, digests_of, said
+from lab.chaos.tables import Digests, Recorder, Rows, said
 from lab.clients import Load
 from lab.fleet import Fleet
 from lab.scenarios.changes.quic import configure
@@ -51,7 +51,9 @@ class Run:
             self.links.add(each.host, each.link)
         self.ledger = Ledger(self.links)
         self._without_checks(lambda: self.ledger.begin(fleet.directors, fleet.proxies))
-        self.recorders = [Recorder(director) for director in fleet.directors.values()]
+        self.digests = Digests("/run/lab")
+        self.digests.start()
+        self.recorders = [Recorder(director, self.digests) for director in fleet.directors.values()]
         self.chaos = Events(fleet, self.links, self.ledger, self.settings["other"] and Path(self.settings["other"]))
         for recorder in self.recorders:
             recorder.start()
@@ -186,7 +188,7 @@ class Run:
     def _judge_connections(self, loaded):
         texts = [text for recorder in self.recorders for _, text in recorder.texts]
         self.say(f"{time.monotonic() - self.start:7.1f} s  the judge looks at {len(set(texts))} tables and {loaded['held'] + loaded['short']} connections")
-        digests, uses = digests_of(texts, "/run/lab"), []
+        digests, uses = self.digests.stop(), []
         for recorder in self.recorders:
             found, unknown = recorder.uses(digests)
             uses += found

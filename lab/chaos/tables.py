@@ -6,6 +6,7 @@ import hashlib
 import ipaddress
 import json
 import os
+import queue
 import sys
 import threading
 import time
@@ -38,9 +39,9 @@ def said(text):
 class Recorder(threading.Thread):
     """Asks a director again and again which table it uses, and keeps all JSON tables that are written for it."""
 
-    def __init__(self, director):
+    def __init__(self, director, digests=None):
         super().__init__(daemon=True)
-        self.director, self._end = director, threading.Event()
+        self.director, self.digests, self._end = director, digests, threading.Event()
         self.samples = []  # [asked, answered, digest, generation]; of equal ones the first and the last. The digest of no answer is None
         self.texts = []  # (seen, JSON)
         self._known = None
@@ -61,6 +62,7 @@ class Recorder(threading.Thread):
                 text = read(self.director.source)
                 json.loads(text)
                 self.texts.append((time.monotonic(), text))
+                self.digests.add(text)
                 self._known = (found.st_ino, found.st_mtime_ns, found.st_size)
         except (OSError, ValueError):
             pass  # it is just being written
@@ -100,16 +102,33 @@ class Recorder(threading.Thread):
         return {*earlier, *(text for seen, text in self.texts if start <= seen <= end + PERIOD_S)}
 
 
-def digests_of(texts, folder):
-    """{digest: text} of JSON tables, as the director shows it."""
-    found, path = {}, f"{folder}/recorded.json"
-    for text in sorted(set(texts)):
-        write(path, text)
-        try:
-            found[cli_json("show", path)["digest"]] = text
-        except LabError:
-            continue  # no table
-    return found
+class Digests(threading.Thread):
+    """Computes the digests of JSON tables while a run goes on: each takes a process and a fraction of a second."""
+
+    def __init__(self, folder):
+        super().__init__(daemon=True)
+        self.path, self._waiting, self._texts = f"{folder}/recorded.json", queue.SimpleQueue(), set()
+        self.found = {}  # digest: text
+
+    def add(self, text):
+        self._waiting.put(text)
+
+    def run(self):
+        while text := self._waiting.get():
+            if text in self._texts:
+                continue
+            self._texts.add(text)
+            write(self.path, text)
+            try:
+                self.found[cli_json("show", self.path)["digest"]] = text
+            except LabError:
+                pass  # no table
+
+    def stop(self):
+        """Returns {digest: text} of all tables."""
+        self.add(None)
+        self.join()
+        return self.found
 
 
 class Rows:
