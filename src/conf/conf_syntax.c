@@ -6,10 +6,11 @@
 #include <string.h>
 #include <strings.h>
 
-#define BLANKS     " \t\r\n\f"
-#define WORD_ENDS  BLANKS ";,=(){}[]\"#"
-#define SHOWN_MAX  48 /* characters of a wrong word */
-#define REMEDY_MAX 96
+#define BLANKS       " \t\r\n\f"
+#define WORD_ENDS    BLANKS ";,=(){}[]\"#"
+#define SHOWN_MAX    48 /* characters of a wrong word */
+#define SHOWN_SECRET 8 /* of one that may be a secret key */
+#define REMEDY_MAX   96
 
 static struct conf_syntax_level *level_of(struct conf_syntax *syntax)
 {
@@ -168,6 +169,17 @@ static bool is_scalar(const char *word, size_t size)
 	return whole + part > 0 && at == end;
 }
 
+/* Returns how many characters of a wrong word are shown: few if it may be a secret key, which has 32 hex digits. */
+static int shown(const char *word, size_t size)
+{
+	for (size_t i = 0, digits = 0; i < size; i++) {
+		digits = isxdigit((unsigned char)word[i]) ? digits + 1 : 0;
+		if (digits == 2 * SHOWN_SECRET)
+			return SHOWN_SECRET;
+	}
+	return (int)(size < SHOWN_MAX ? size : SHOWN_MAX);
+}
+
 /* Removes quotes that libconfig does not know: ' and the typographic ones of word processors and web pages. */
 static void strip_quotes(const char **word, size_t *size)
 {
@@ -196,7 +208,7 @@ static const char *remedy(const char *word, size_t size, char buf[REMEDY_MAX])
 		if (strlen(words[i].word) == size && strncasecmp(words[i].word, word, size) == 0)
 			return words[i].instead;
 	strip_quotes(&word, &size);
-	snprintf(buf, REMEDY_MAX, "\"%.*s\"", (int)(size < SHOWN_MAX ? size : SHOWN_MAX), word);
+	snprintf(buf, REMEDY_MAX, "\"%.*s\"", shown(word, size), word);
 	return buf;
 }
 
@@ -205,11 +217,6 @@ struct error {
 	char *text;
 	size_t size;
 };
-
-static int shown(size_t size)
-{
-	return (int)(size < SHOWN_MAX ? size : SHOWN_MAX);
-}
 
 /* Each of these returns the line of an error in the last item; 0: there is none. */
 
@@ -225,11 +232,12 @@ static int explain_value(const struct conf_syntax *syntax, struct error error)
 	conf_syntax_next(&after);
 	if (after.assigned)
 		snprintf(error.text + length, error.size - length,
-			": '%.*s =' cannot be in a list; write a group with { and }", shown(syntax->size), syntax->item);
+			": '%.*s =' cannot be in a list; write a group with { and }", shown(syntax->item, syntax->size),
+			syntax->item);
 	else
 		snprintf(error.text + length, error.size - length,
 			": '%.*s' is not a number, true, false, or text in double quotes; write %s",
-			shown(syntax->size), syntax->item, remedy(syntax->item, syntax->size, instead));
+			shown(syntax->item, syntax->size), syntax->item, remedy(syntax->item, syntax->size, instead));
 	return syntax->item_line;
 }
 
@@ -256,7 +264,7 @@ static int explain_string(const struct conf_syntax *syntax, struct error error)
 		return 0;
 	length = write_path(syntax, error.text, error.size);
 	snprintf(error.text + length, error.size - length, ": the text that begins with %.*s has no closing quote",
-		shown(line_end ? (size_t)(line_end - syntax->item) : syntax->size), syntax->item);
+		shown(syntax->item, line_end ? (size_t)(line_end - syntax->item) : syntax->size), syntax->item);
 	return syntax->item_line;
 }
 

@@ -10,6 +10,8 @@
 
 void table_document_free(struct table_document *document)
 {
+	if (document->text)
+		explicit_bzero(document->text, document->size); /* it has keys */
 	free(document->text);
 	table_set_free(&document->set);
 	table_health_free(&document->health);
