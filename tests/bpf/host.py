@@ -187,7 +187,7 @@ class Host:
         self.namespace.sysctl({"net.ipv4.tcp_syncookies": 1})
         self.cookie[family, to] = number
         flow = (TCP, f.ip(SILENT[family]), COOKIE, f.ip(VIP[family]), to)
-        self.sockets.cookies.add(flow + (number,))
+        self.sockets.cookies.add(flow + (number, ISN + 1))
 
     def _half_open(self, family, port, to=HTTP):
         """Sends a SYN of the silent client. Returns the sequence number of the SYN-ACK."""

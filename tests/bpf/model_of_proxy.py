@@ -44,7 +44,7 @@ class Sockets:
 
     flows: set = dataclasses.field(default_factory=set)  # TCP in any state but LISTEN, and connected UDP
     listeners: set = dataclasses.field(default_factory=set)  # (destination, port) of unconnected UDP
-    cookies: set = dataclasses.field(default_factory=set)  # flow + (acknowledgement number,) of a valid SYN cookie
+    cookies: set = dataclasses.field(default_factory=set)  # flow + (acknowledgement number, sequence number) that answer a valid SYN cookie
     # TCP flow in SYN_RECV, TIME_WAIT or FIN_WAIT2 after close(): the number that its segments acknowledge, and their next sequence number.
     # Without BTF the program does not know these numbers.
     expected: dict = dataclasses.field(default_factory=dict)
@@ -150,7 +150,7 @@ def _tcp(header, sockets):
         acknowledged, next_sequence = sockets.expected.get(flow, (acknowledgement, sequence))
         fits = acknowledgement == acknowledged if flags & ACK else sequence == next_sequence
         return "accepted_established" if fits else None
-    if flags & (SYN | RST | ACK) == ACK and flow + (acknowledgement,) in sockets.cookies:
+    if flags & (SYN | RST | ACK) == ACK and flow + (acknowledgement, sequence) in sockets.cookies:
         return "accepted_syn_cookie"
     return None
 
@@ -207,6 +207,8 @@ def _accepts(family, inner, sockets, udp):
 def _by_cid(family, inner, gue, quic):
     """The counter of a UDP packet, or of an ICMP error about one, whose connection ID decides. None: it does not."""
     header, find = _parse_inner(family, inner), find_dcid
+    if header.later_fragment:
+        return None
     if header.protocol == {4: ICMP, 6: ICMPV6}[family] and header.payload[:1] and header.payload[0] in ICMP_ERRORS[family]:
         header, find = PARSE_IP[family](header.payload[8:]), find_quoted_scid
     if header.protocol != UDP or header.fragment or len(header.payload) < 8:
