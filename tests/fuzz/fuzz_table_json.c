@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads any bytes as a JSON table. The result must be an error with a text, or a table set that can be built. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "table/file/json/table_json.h"
+#include "table/file/table_document.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -43,16 +45,37 @@ static void check_set(const struct table_set *set)
 	}
 }
 
+/* The text that glb-healthcheck writes is valid, too, and is not changed again. */
+static void check_text(const struct table_document *document)
+{
+	struct faults faults = {0};
+	struct table_document again;
+	size_t size, same;
+	char *text = table_document_text(document, &size), *twice;
+
+	if (table_json_parse_document(text, size, &again, &faults) != 0)
+		abort();
+	twice = table_document_text(&again, &same);
+	if (same != size || memcmp(text, twice, size) != 0)
+		abort();
+	table_document_free(&again);
+	faults_clear(&faults);
+	free(text);
+	free(twice);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct faults faults = {.file = "f"};
-	struct table_set set;
+	struct table_document document = {0};
 
-	if (table_json_parse((const char *)data, size, &set, &faults) == 0)
-		check_set(&set);
-	else if (!faults.errors || set.tables)
+	if (table_json_parse_document((const char *)data, size, &document, &faults) == 0) {
+		check_set(&document.set);
+		check_text(&document);
+	} else if (!faults.errors || document.set.tables) {
 		abort();
-	table_set_free(&set);
+	}
+	table_document_free(&document);
 	faults_clear(&faults);
 	return 0;
 }

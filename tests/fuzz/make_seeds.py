@@ -7,6 +7,7 @@ There are packets and tables of proxies with IPv4 and with IPv6 addresses. Rando
 
 import base64
 import json
+import re
 import shutil
 import struct
 import sys
@@ -49,6 +50,20 @@ def with_past(family):
     return table
 
 
+def with_checks_and_quic():
+    """The members that the others lack: connection IDs of QUIC and health checks."""
+    timing = {"interval_ms": 2000, "timeout_ms": 1000, "trigger": 3, "trigger_healthy": 2, "trigger_unhealthy": 4}
+    http = {"http_uri": "/ok", "http_host": "a.example", "http_status": "200-299", "http_headers": {"X-A": "b"}, "http_method": "HEAD"}
+    table = document("IPv4", healthchecks={**timing, **http})
+    table["quic"] = [{"id": 0, "server_id_length": 3, "nonce_length": 8, "key": "8f" * 16}, {"id": 1, "server_id_length": 1, "nonce_length": 4}]
+    table["binds"].append({"ip": "203.0.113.10", "proto": "udp", "port": 443, "quic": True})
+    checks = ({"http": 80, "gue": 19523}, {"https": 443, **http}, {"tcp": 22, "grpc": 50051}, {"fou": 5555, "command": "look"})
+    for number, (backend, check) in enumerate(zip(table["backends"], checks, strict=True)):
+        backend["server_id"] = [f"ed793{number}", f"0{number}"] if number % 2 else f"ed793{number}"
+        backend["healthchecks"] = check
+    return json.dumps({"healthchecks": timing, "tables": [table]}).encode()
+
+
 class SameRows(Table):
     """All rows have the same hops. A reader cannot know better."""
 
@@ -72,6 +87,8 @@ def table_documents():
         yield json.dumps({"tables": [document(family)]}).encode()
         yield json.dumps({"tables": [with_past(family)]}).encode()
     yield json.dumps({"tables": [document(family) for family in FAMILIES]}).encode()
+    yield with_checks_and_quic()
+    yield (CONF / "forwarding_table.json").read_bytes()
     yield json.dumps({"tables": [mixed]}).encode()
 
 
@@ -134,11 +151,20 @@ def netlink():
 CONF = TESTS.parent / "config"
 
 
+def examples(path):
+    """An example of a configuration, and it with each of the keys that stand in comments."""
+    text = path.read_text(encoding="utf-8")
+    yield text.encode()
+    for key in re.finditer(r"^#(?=\s?[a-z_]+ = .*;$)", text, re.MULTILINE):
+        yield (text[: key.start()] + text[key.end() :]).encode()
+
+
 def confs():
     """The first byte is the kind of file, as in fuzz_conf."""
     for kind, files in enumerate((["announce.conf"], sorted(path.relative_to(CONF) for path in CONF.glob("announce.d/*")), ["fleet.conf"], ["redirect.conf"], ["bifurcate.conf"])):
         for file in files:
-            yield bytes([kind]) + (CONF / file).read_bytes()
+            for example in examples(CONF / file):
+                yield bytes([kind]) + example
 
 
 def etcd():
@@ -161,19 +187,136 @@ def scripts():
         yield path.read_bytes()
 
 
+def pcap(*packets):
+    """A capture of Ethernet frames, with nanoseconds."""
+    records = b"".join(struct.pack("=IIII", 1, n, len(frame), len(frame) + (n == 2)) + frame for n, frame in enumerate(packets))
+    return struct.pack("=IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 65535, 1) + records
+
+
+def captures():
+    """The first byte is the command line, as in fuzz_replay."""
+    some = list(frames())[::9]
+    tunnelled = [bytes.fromhex(packet["frame"]) for packet in vectors("gue.json")]
+    for line in range(4):
+        yield bytes([line]) + pcap(*(some if line < 2 else tunnelled))
+
+
+def sized(*messages):
+    return b"".join(struct.pack(">H", len(message)) + message for message in messages)
+
+
+def capture_messages():
+    """The messages of packet/capture_messages.h, and a filter: accept IPv4."""
+    start = struct.pack("=II64s", 1, 1, b"0.1.0") + 32 * struct.pack("=64sH6s", b"port0", 0, bytes(6))
+    tables = struct.pack("=IIQ", 2, 1, 1) + b"v4\0"
+    counters = struct.pack("=QQQ", 3, 2, 1)
+    frame = next(frames())
+    data = frame + bytes(-len(frame) % 8)
+    head = struct.pack("=QQQ", 1, 1, 1) + counters + struct.pack("=HHHHHHIIII", 7, 1, 1, 0, 0, 0xffff, len(frame), len(frame), 0, 0) + bytes(8 * 17)
+    record = struct.pack("=IBBH", 8 + len(head) + len(data), 0, 1, 0) + head + data
+    packets = struct.pack("=II", 3, 1) + counters + record
+    end = struct.pack("=II", 4, 1) + counters + bytes(1024)
+    for kind in (0, 1):
+        yield bytes([kind]) + sized(start, tables, packets, end)
+    filter_ = b"".join(struct.pack("=HBBI", *each) for each in ((0x28, 0, 0, 12), (0x15, 0, 1, 0x800), (6, 0, 0, 65535), (6, 0, 0, 0)))
+    yield bytes([2, 4]) + filter_ + frame
+
+
+def lanes():
+    """The first bytes are the configuration, as in fuzz_lanes. A frame follows its size, of which the upper bits are the copies."""
+    for number, frame in enumerate(frames()):
+        if len(frame) < 170:
+            yield bytes([number & 255, number * 7 & 255, number * 5 & 255, number * 3 & 255]) + struct.pack(">H", 0x7800 // 176 * 176 + len(frame)) + frame
+
+
+def requests():
+    for target, headers in (("/", "Accept: text/html\r\nHost: localhost"), ("/tables/3", "Host: 127.0.0.1:19531"), ("/%2e?a=b", "Host: [::1]:1"), ("/x", "Connection: close")):
+        for method in ("GET", "HEAD", "POST"):
+            yield f"{method} {target} HTTP/1.1\r\n{headers}\r\nContent-Length: 0\r\n\r\n".encode()
+
+
+def kept_files():
+    """The first byte is the kind of file, as in fuzz_state."""
+    yield b"\0" + json.dumps({"by": "root", "reason": "new card", "since": 1790000000}).encode()
+    yield b"\1" + json.dumps({"cluster": "1a", "newest": 7, "value": "2b", "applied": 6, "applied_value": "3c", "written": "4d", "digest": "00" * 32}).encode()
+    yield b"\2" + json.dumps({"verdicts": {"tcp 10.0.0.1:22 of web": "unhealthy", "tcp 10.0.0.1:22": "healthy"}}).encode()
+    yield b"\x030-3,8,127"
+
+
+REASON = {"severity": "failing", "cause": "port_down", "object": "0000:03:00.0", "text": "no", "text_2": "link", "since": 1}
+HOP = {"port": "net_tap0", "address": "192.0.2.1", "interface": "eth0", "mac": "02:00:00:00:00:01", "state": "reachable", "backends": 1}
+
+
+def replies_of_director():
+    """The first byte is the subcommand, as in fuzz_telemetry. Each line is a reply."""
+    health = {"state": "degraded", "since": 1, "now": 9, "generation": 2, "digest": "ab", "table_age": 3, "omitted": 1, "reasons": {"0": REASON},
+              "ports": {"0": {"name": "net_tap0", "state": "up", "resets": 1}}, "capture_pid": 7, "capture_since": 1}
+    numbers = {"received": 9, "forwarded": 8, "drop_no_next_hop": 1}
+    stats = {"version": "0.1.0", "pid": 7, "uptime": 60, "generation": 2, "digest": "ab", "packets": numbers, "bytes": numbers, "counters": numbers,
+             "lcores": {"1": numbers}, "ports": {"0": {"name": "net_tap0", "rx_packets": 9}}, "isa": "avx2"}
+    tables = {"generation": 2, "tables": {"0": {"name": "v4", "index": 0, "backends": 2, "good_backends": 1, "binds": 1, "packets": 9, "bytes": 99}}, "truncated": 0}
+    table = {"generation": 2, "name": "v4", "binds": {"0": {"bind": "203.0.113.0/24 tcp 80-90", "packets": 1}}, "truncated": 0,
+             "backends": {"0": {"address": "10.0.0.1", "state": "active", "healthy": 1, "packets": 4, "share": 50}}}
+    hops = {"sets": {"0": {"port": "net_tap0", "interface": "eth0", "next_hops": {"0": HOP}, "backends": {"0": "10.0.0.1"}}}, "truncated": 0, **HOP}
+    lookup = {"generation": 2, "table": 0, "table_name": "v4", "hash": "00aa", "row": 7, "outer_source_port": 33000, "hops": ["10.0.0.1", "10.0.0.2"],
+              "source_port_hashed": 1, "next_hops": {"0": HOP}, "verdict": "forwarded"}
+    reload = {"reloaded": 1, "generation": 2, "error": "no", "outcome": "done"}
+    orders = [[health], [health], [stats], [stats], [tables, table], [hops, hops], [hops, hops], [tables, table], [tables, table], [lookup], [reload], [health, tables, table]]
+    for line, order in enumerate(orders):
+        yield bytes([line]) + b"\n".join(json.dumps(reply).encode() for reply in order + [tables, table])
+
+
+NTUPLE = """Features for eth0:
+ntuple-filters: on
+\0 1 RX rings available
+Total 1 rules
+
+Filter: 7
+\tRule Type: Raw IPv4
+\tSrc IP addr: 0.0.0.0 mask: 255.255.255.255
+\tDest IP addr: 203.0.113.0 mask: 0.0.0.255
+\tAction: Direct to VF 1 queue 0
+"""
+
+
+def outputs():
+    """The first byte says who asks, as in fuzz_tools. A NUL ends an output."""
+    folder = TESTS / "cli/bifurcate/outputs"
+    link, filters, qdisc = ((folder / f"{name}.json").read_bytes() for name in ("ip_link", "tc_filter", "tc_qdisc"))
+    yield b"\0" + link + b"\0" + json.dumps({"dev": {"pci/0000:03:00.0": {"mode": "switchdev"}}}).encode()
+    yield b"\1" + NTUPLE.encode()
+    on = b"Features:\nhw-tc-offload: on\n"
+    yield b"\2" + b"\0".join((on, qdisc, on, qdisc, filters, filters))
+    left = {"payload": {"protocol": "tcp", "field": "dport"}}
+    rule = {"family": "inet", "table": "filter", "chain": "input", "expr": [
+        {"match": {"op": "==", "left": left, "right": {"set": [22, {"range": [80, 90]}]}}},
+        {"match": {"op": "in", "left": {"ct": {"key": "state"}}, "right": ["invalid"]}},
+        {"match": {"op": "==", "left": {"payload": {"protocol": "ip", "field": "daddr"}}, "right": {"prefix": {"addr": "203.0.113.0", "len": 24}}}},
+        {"match": {"op": "!=", "left": {"meta": {"key": "iifname"}}, "right": "eth0"}}, {"drop": None}]}
+    chain = {"family": "inet", "table": "filter", "name": "input", "type": "filter", "hook": "input", "prio": 0, "policy": "accept"}
+    yield b"\3" + json.dumps({"nftables": [{"chain": chain}, {"rule": rule}]}).encode()
+
+
 SEEDS = {
+    "capture": capture_messages,
     "conf": confs,
-    "conf_director": lambda: [(CONF / "director.conf").read_bytes()],
-    "conf_healthcheck": lambda: [(CONF / "healthcheck.conf").read_bytes()],
+    "conf_director": lambda: examples(CONF / "director.conf"),
+    "conf_healthcheck": lambda: examples(CONF / "healthcheck.conf"),
     "decode": lambda: (bytes.fromhex(packet["frame"]) for packet in vectors("gue.json")),
     "etcd": etcd,
     "flow": lambda: (b"\x00" + frame for frame in frames()),
+    "http": requests,
+    "lanes": lanes,
     "netlink": netlink,
     "pipeline": pipeline,
+    "replay": captures,
     "replies": replies,
     "simulate": scripts,
+    "state": kept_files,
     "table_file": table_files,
     "table_json": table_documents,
+    "telemetry": replies_of_director,
+    "tools": outputs,
     "underlay": underlay,
 }
 
