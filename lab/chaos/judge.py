@@ -28,7 +28,8 @@ class Fact:
 
 @dataclass(frozen=True)
 class Use:
-    """A director used a table. The times are those of the samples around, so that the use is within them."""
+    """A director used a table. The times are those of the samples around, so that the use is within them. table None: it used one that
+    no sample saw, because the machine was too busy to take them."""
 
     director: str
     table: object
@@ -69,7 +70,11 @@ class Judge:
                 return "died"
         if broken.why == "timeout" and self._away_s(broken, rows) >= WAITED_SHARE * (broken.until - broken.asked):
             return "cut"
-        return None
+        return "unseen" if self.unseen(broken.since, broken.until) else None
+
+    def unseen(self, start, end):
+        """Whether a director may have used a table meanwhile that nobody saw. Then the rows are not known."""
+        return any(use.table is None and use.start <= end and use.end >= start for use in self.uses)
 
     def landed_right(self, flow, proxy, start, end):
         """Whether a new connection may reach this proxy: the first hop of a row, or a later hop if no hop before it had the service."""
@@ -77,14 +82,14 @@ class Judge:
             earlier = row[: row.index(proxy)] if proxy in row else None
             if earlier is not None and all(self._during({"off", "dead"}, hop, start, end) for hop in earlier):
                 return True
-        return False
+        return self.unseen(start, end)
 
     def rows(self, broken):
         """The rows of its flow in all tables that any director used meanwhile."""
         return self.rows_of(broken.flow, broken.since, broken.until)
 
     def rows_of(self, flow, start, end):
-        tables = {use.table for use in self.uses if use.start <= end and use.end >= start}
+        tables = {use.table for use in self.uses if use.table is not None and use.start <= end and use.end >= start}
         return [self.row_of(table, flow) for table in tables]
 
     def _during(self, kinds, subject, start, end):

@@ -195,7 +195,7 @@ class Run:
             for digest, (start, end) in unknown.items():
                 self.say(f"{recorder.director.name} used {digest} from {start - self.start:.1f} to {end - self.start:.1f} s, which was never seen as JSON")
         published = {said(table.json()) for table in self.chaos.published}
-        for use in {use.table: use for use in uses}.values():
+        for use in {use.table: use for use in uses if use.table is not None}.values():
             if said(use.table) not in published:
                 self.fault(f"{use.director} used a table that nobody published: {use.table}")
         judge = Judge(self.chaos.all_facts(), uses, self._rows())
@@ -210,7 +210,7 @@ class Run:
         total = loaded["held"] + loaded["short"]
         return {
             "connections": total, "exchanges": loaded["exchanges"], "broken": sum(reasons.values()), "reasons": dict(reasons),
-            "predicted": sum(reasons.values()) - len(unpredicted), "unpredicted": len(unpredicted), "tables": len({use.table for use in uses}),
+            "predicted": sum(reasons.values()) - len(unpredicted), "unpredicted": len(unpredicted), "tables": len({use.table for use in uses} - {None}),
             **({"quic_connections": self.quic_report} if self.quic else {})}
 
     def _judge_landings(self, judge, landed):

@@ -94,7 +94,10 @@ class Recorder(threading.Thread):
                 unknown[digest] = before[0], after[1]
             if digest not in digests or generation > before[3] + 1:
                 # It may have used any table that was written since the last sample, or just before.
-                found += [Use(self.director.name, text, before[0], after[1]) for text in self._around(before[0], after[1])]
+                around = self._around(before[0], after[1])
+                found += [Use(self.director.name, text, before[0], after[1]) for text in around]
+                if digest not in digests or generation - before[3] > len(around):
+                    found.append(Use(self.director.name, None, before[0], after[1]))
         return found, unknown
 
     def _around(self, start, end):

@@ -207,6 +207,17 @@ def test_tables_between_two_samples_may_have_been_in_use():
     recorder.samples = [[1, 1.1, "a", 1], [2, 2.1, "b", 3]]
     found, _ = recorder.uses({"a": "A", "b": "B"})
     assert {use.table for use in found} == {"A", "B", "C"}
+    recorder.samples[1][3] = 5
+    found, _ = recorder.uses({"a": "A", "b": "B"})
+    assert {use.table for use in found} == {"A", "B", "C", None}  # more tables than were seen
+
+
+def test_nothing_is_a_fault_while_a_table_is_used_that_nobody_saw():
+    nobody_saw = Use("director-1", None, 11, 12)
+    assert explain([OLD], []) is None and explain([OLD, nobody_saw], []) == "unseen"
+    assert explain([OLD, Use("director-1", None, 0, 9.9)], []) is None
+    for uses, right in ([OLD], False), ([OLD, nobody_saw], True):
+        assert Judge([], uses, lambda table, flow: ROWS[table]).landed_right(FLOW, "proxy-3", 10, 14) == right
 
 
 def test_health_and_previous_states_do_not_make_another_table():
