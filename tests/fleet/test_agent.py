@@ -430,7 +430,8 @@ def test_table_that_cannot_be_read(make_agent, tmp_path):
             assert status["etcd"]["connected"] and text in " ".join(agent.call("status").stdout.split())
             agent.wait_log(f"{text}; the table in use stays in use")
             assert agent.wait_used(agent.put(table(1, 2, 3, 4)))["reasons"] == []
-            assert "etcd does not reply" not in agent.log
+            # A busy machine may take longer for 25 MB than the largest timeout_ms.
+            assert all("timed out after" in line for line in agent.log.splitlines() if "etcd does not reply" in line)
 
 
 def test_glb_healthcheck_builds_the_binary_table(make_agent):
