@@ -51,10 +51,13 @@ class Telemetry:
         self._socket.settimeout(TIMEOUT_S)
         try:
             self._socket.connect(str(path))
+            greeting = self._socket.recv(1024)
+            if not greeting:
+                raise ConnectionResetError(f"{path}: the director has ended")
         except OSError:
             self._socket.close()
             raise
-        self._room = json.loads(self._socket.recv(1024))["max_output_len"]
+        self._room = json.loads(greeting)["max_output_len"]
 
     def ask(self, command):
         self._socket.send(command.encode())
