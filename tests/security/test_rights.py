@@ -16,6 +16,7 @@ from support import units
 GROUPS = sorted(word for word in units.groups()["@system-service"] if word.startswith("@") and word != "@default")
 # What the usual work in a test does not need, and why the unit allows it.
 KEPT = {
+    **{(unit, "@timer"): "commands of operators: timeout, flock -w" for unit in ("glb-announce", "glb-fleet", "glb-healthcheck")},
     ("glb-bifurcate", "@process"): "prctl() forbids cores",
     ("glb-bifurcate", "@signal"): "threads block signals",
     ("glb-bifurcate@", "@signal"): "a child process gets the signals of a new process",
