@@ -174,7 +174,7 @@ def natural_orders(seed, weights):
     return [[addresses[i] for i in sorted(range(len(addresses)), key=row_ranks.__getitem__)] for row_ranks in zip(*ranks)]
 
 
-@lru_cache(256)  # tables that differ in their hops share it, and so do the previous states of tables that follow each other
+@lru_cache(16)  # tables that differ in their hops share it
 def match_rows(seed, balance, weights):
     """The address to which each row is matched (docs/reference/table-rows.md#matching): all free rows propose in turns.
 
@@ -217,19 +217,6 @@ def hold_rows(seed, state):
     return held
 
 
-def hold_row(seed, state, row):
-    """hold_rows() of one row."""
-    held = match_rows(seed, state.balance, tuple(state.weights.items()))[row]
-    if held not in state.unhealthy:
-        return held
-
-    def rank(address):
-        score = all_scores(seed, address)[row]
-        return weighted_key(score, state.weights[address]), score
-
-    return next((other for other in sorted(state.weights, key=rank) if other not in state.unhealthy), None)
-
-
 @lru_cache(64)
 def all_ranks(seed, address, weight):
     """What sorts a backend in each row, among backends with other weights."""
@@ -253,7 +240,6 @@ class Table:
     balance: Decimal = None
     previous: list = field(default_factory=list)  # of State, newest first
     _holders: list = field(default_factory=list, repr=False)
-    _states: list = field(default_factory=list, repr=False)
     quic: list = field(default_factory=list)  # of QuicConfig
 
     @classmethod
@@ -275,27 +261,22 @@ class Table:
         """The backends that can be in rows."""
         return [backend for backend in self.backends if backend.state != "inactive"]
 
-    def states(self):
-        """The present state and the previous ones. Empty if they change no hop."""
-        if not self._states and (self.balance or self.previous):
+    def holder_addresses(self):
+        """The address of the holder of each row, for each state, now and in the previous ones; None: none. Empty if that changes no hop."""
+        if not self._holders and (self.balance or self.previous):
             taking = {backend.address: backend.weight for backend in self.backends if backend.state in ("active", "filling")}
             listed = {backend.address: backend.weight for backend in self.serving}
             mentions = list(dict.fromkeys(pair for weights in (listed, *(state.weights for state in self.previous)) for pair in weights.items()))
-            self._states.append(State(self.balance, taking))
+            self._holders.append(match_rows(self.seed, self.balance, tuple(taking.items())))
             for state in self.previous:  # equal scores keep the order of the first mentions
-                self._states.append(replace(state, weights=dict(sorted(state.weights.items(), key=mentions.index))))
-        return self._states
-
-    def holder_addresses(self):
-        """The address of the holder of each row, for each state, now and in the previous ones; None: none. Empty if that changes no hop."""
-        if not self._holders:
-            self._holders.extend(hold_rows(self.seed, state) for state in self.states())
+                weights = dict(sorted(state.weights.items(), key=mentions.index))
+                self._holders.append(hold_rows(self.seed, replace(state, weights=weights)))
         return self._holders
 
     def holders(self, row):
         """The holders of a row, now and in the previous states; None: none that can be a hop. Empty if that changes no hop."""
         serving = {backend.address: backend for backend in self.serving}
-        return [serving.get(hold_row(self.seed, state, row)) for state in self.states()]
+        return [serving.get(addresses[row]) for addresses in self.holder_addresses()]
 
     def natural_order(self, row):
         row_seed = siphash24(self.seed, row.to_bytes(4, "big"))
