@@ -174,7 +174,7 @@ def natural_orders(seed, weights):
     return [[addresses[i] for i in sorted(range(len(addresses)), key=row_ranks.__getitem__)] for row_ranks in zip(*ranks)]
 
 
-@lru_cache(16)  # tables that differ in their hops share it
+@lru_cache(256)  # tables that differ in their hops share it, and so do the previous states of tables that follow each other
 def match_rows(seed, balance, weights):
     """The address to which each row is matched (docs/reference/table-rows.md#matching): all free rows propose in turns.
 
