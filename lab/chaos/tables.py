@@ -5,6 +5,7 @@ import functools
 import hashlib
 import ipaddress
 import json
+import math
 import os
 import queue
 import sys
@@ -84,7 +85,8 @@ class Recorder(threading.Thread):
         """All uses of tables. `digests`: {digest: text}. Also returns the digests that belong to no text."""
         found, unknown = [], {}
         for number, (asked, _, digest, generation) in enumerate(self.samples):
-            before = self.samples[number - 1] if number else [asked, asked, None, 0]
+            # The first sample tells what was used since the director ran: connections are opened before it.
+            before = self.samples[number - 1] if number else [-math.inf, asked, None, generation - 1]
             after = self.samples[number + 1] if number + 1 < len(self.samples) else self.samples[-1]
             if digest is None:
                 continue

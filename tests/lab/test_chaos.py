@@ -2,6 +2,7 @@
 """script/chaos: its plan, its judge, and whole runs, also of a lab in which something is wrong that it must find."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -198,7 +199,7 @@ def test_a_table_is_in_use_from_the_sample_before_to_the_sample_after():
     recorder = Recorder(Nobody)
     recorder.samples = [[0, 0.1, "a", 1], [1, 1.1, "a", 1], [2, 2.1, "b", 2], [3, 3.1, None, 0], [4, 4.1, "b", 1]]
     found, unknown = recorder.uses({"a": "A", "b": "B"})
-    assert [(use.table, use.start, use.end) for use in found] == [("A", 0, 1.1), ("A", 0, 2.1), ("B", 1, 3.1), ("B", 3, 4.1)] and not unknown
+    assert [(use.table, use.start, use.end) for use in found] == [("A", -math.inf, 1.1), ("A", 0, 2.1), ("B", 1, 3.1), ("B", 3, 4.1)] and not unknown
 
 
 def test_tables_between_two_samples_may_have_been_in_use():
