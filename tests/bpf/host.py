@@ -73,6 +73,7 @@ class Host:
             self._open_tcp(family)
         self.full = {family: self._open_full(family) for family in (4, 6)}
         self._open_dual_stack()
+        self.get_cookies()
 
     def _build_network(self):
         host, network = self.namespace, self.network
@@ -147,7 +148,6 @@ class Host:
         client.shutdown(socket.SHUT_WR)
         assert server.recv(1) == b""
         self._expect(family, SILENT[family], SYN_RECV, self._half_open(family, SYN_RECV) + 1, ISN + 1)
-        self._get_cookie(family, HTTP)
 
     def _wait_for_state(self, family, port, state):
         """Waits until the kernel shows this state of a server's socket."""
@@ -178,16 +178,17 @@ class Host:
         listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         listener.bind(("::", DUAL_STACK))
         listener.listen(128)
-        for family in (4, 6):
-            self._get_cookie(family, DUAL_STACK)
 
-    def _get_cookie(self, family, to):
+    def get_cookies(self):
+        """The kernel accepts each for one minute at least, two at most."""
         self.namespace.sysctl({"net.ipv4.tcp_syncookies": 2})
-        number = (self._half_open(family, COOKIE, to) + 1) & 0xFFFFFFFF
+        for family in (4, 6):
+            for to in (HTTP, DUAL_STACK):
+                number = (self._half_open(family, COOKIE, to) + 1) & 0xFFFFFFFF
+                self.cookie[family, to] = number
+                flow = (TCP, f.ip(SILENT[family]), COOKIE, f.ip(VIP[family]), to)
+                self.sockets.cookies[flow] = (number - (ISN + 1)) & 0xFFFFFFFF
         self.namespace.sysctl({"net.ipv4.tcp_syncookies": 1})
-        self.cookie[family, to] = number
-        flow = (TCP, f.ip(SILENT[family]), COOKIE, f.ip(VIP[family]), to)
-        self.sockets.cookies.add(flow + (number, ISN + 1))
 
     def _half_open(self, family, port, to=HTTP):
         """Sends a SYN of the silent client. Returns the sequence number of the SYN-ACK."""

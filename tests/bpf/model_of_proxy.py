@@ -44,7 +44,9 @@ class Sockets:
 
     flows: set = dataclasses.field(default_factory=set)  # TCP in any state but LISTEN, and connected UDP
     listeners: set = dataclasses.field(default_factory=set)  # (destination, port) of unconnected UDP
-    cookies: set = dataclasses.field(default_factory=set)  # flow + (acknowledgement number, sequence number) that answer a valid SYN cookie
+    # Flow with a SYN cookie: the acknowledgement number that answers it, less the sequence number. The kernel made it for the smallest MSS. It also
+    # accepts the next numbers, which stand for the other MSS values.
+    cookies: dict = dataclasses.field(default_factory=dict)
     # TCP flow in SYN_RECV, TIME_WAIT or FIN_WAIT2 after close(): the number that its segments acknowledge, and their next sequence number.
     # Without BTF the program does not know these numbers.
     expected: dict = dataclasses.field(default_factory=dict)
@@ -150,8 +152,9 @@ def _tcp(header, sockets):
         acknowledged, next_sequence = sockets.expected.get(flow, (acknowledgement, sequence))
         fits = acknowledgement == acknowledged if flags & ACK else sequence == next_sequence
         return "accepted_established" if fits else None
-    if flags & (SYN | RST | ACK) == ACK and flow + (acknowledgement, sequence) in sockets.cookies:
-        return "accepted_syn_cookie"
+    if flags & (SYN | RST | ACK) == ACK and flow in sockets.cookies:
+        which = (acknowledgement - sequence - sockets.cookies[flow]) & 0xFFFFFFFF
+        return "accepted_syn_cookie" if which < len(COOKIE_MSS[4]) else None
     return None
 
 

@@ -197,7 +197,10 @@ KINDS = [
         tcp(COOKIE, src=SILENT, to=DUAL_STACK, acknowledgement=cookie(to=DUAL_STACK)),
         COOKIED,
     ),
-    # The low bits of a cookie are a hash, so that another number is valid only by a chance of 1 in 2^24.
+    # A cookie is a hash plus 0 to 3 for the MSS, so that a number beyond these is valid only by a chance of 1 in 2^24.
+    Kind("cookie/largest MSS", tcp(COOKIE, src=SILENT, acknowledgement=cookie(3)), COOKIED),
+    Kind("cookie/beyond the largest MSS", tcp(COOKIE, src=SILENT, acknowledgement=cookie(4)), STRANGER),
+    Kind("cookie/below the smallest MSS", tcp(COOKIE, src=SILENT, acknowledgement=cookie(-1)), STRANGER),
     Kind("cookie/wrong", tcp(COOKIE, src=SILENT, acknowledgement=cookie(0x12345)), STRANGER),
     Kind("cookie/RST", tcp(COOKIE, RST | ACK, SILENT, acknowledgement=cookie()), STRANGER),
     Kind("cookie/SYN-ACK", tcp(COOKIE, SYN | ACK, SILENT, acknowledgement=cookie()), STRANGER),

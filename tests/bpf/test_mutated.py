@@ -53,9 +53,12 @@ def damaged(chance, frame):
 
 
 def test_damaged_packets_are_decided_as_the_model_decides(host):
-    chance, seeds = random.Random(SEED), list(whole_frames(host))
-    end, total, counters = time.monotonic() + SECONDS, 0, set()
+    chance, total, counters = random.Random(SEED), 0, set()
+    end, renew = time.monotonic() + SECONDS, 0
     while not total or time.monotonic() < end:
+        if time.monotonic() >= renew:
+            host.get_cookies()
+            seeds, renew = list(whole_frames(host)), time.monotonic() + 30
         frames = [damaged(chance, chance.choice(seeds)) for _ in range(BATCH)]
         for frame, outcome in zip(frames, run_frames(host.namespace, frames), strict=True):
             if HALF_OPEN in frame:
