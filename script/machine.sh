@@ -2,10 +2,10 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # Virtual machines of script/kernel and script/nics. Source it after lib.sh.
 
-machine_kernel="root=/dev/vda rw console=ttyS0 panic=-1 systemd.firstboot=off systemd.run=/command systemd.run_success_action=poweroff systemd.run_failure_action=poweroff"
+machine_kernel="root=/dev/vda rw console=ttyS0 panic=-1 systemd.firstboot=off systemd.run=/command systemd.run_success_action=poweroff systemd.run_failure_action=poweroff ${boot_option-}"
 # Without AVX: with it, qemu 7.2 damages packets that the director hashes with AVX2, and connections break.
-machine_cpu=(-accel "tcg,thread=multi" -cpu "max,-avx,-avx2")
-! grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo || [ ! -w /dev/kvm ] || machine_cpu=(-accel kvm -cpu host)
+machine_cpu=(-accel "tcg,thread=multi" -cpu "${cpu_model-max,-avx,-avx2}")
+! grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo || [ ! -w /dev/kvm ] || machine_cpu=(-accel kvm -cpu "${cpu_model-host}")
 
 # machine_open NAME FOLDER: makes a folder for the files of the virtual machine NAME in FOLDER: $work. The script removes it when it ends,
 # and stops the machine. $log is where all output goes.
