@@ -169,15 +169,21 @@ static bool is_scalar(const char *word, size_t size)
 	return whole + part > 0 && at == end;
 }
 
-/* Returns how many characters of a wrong word are shown: few if it may be a secret key, which has 32 hex digits. */
-static int shown(const char *word, size_t size)
+/* Returns how many characters of a wrong word are shown: few if it may be a secret key, which has 32 hex digits, or the
+ * value of a header. */
+static int shown(const struct conf_syntax *syntax, const char *word, size_t size)
 {
+	size_t most = SHOWN_MAX;
+
+	for (unsigned i = 0; i <= syntax->depth && i <= CONF_SYNTAX_DEPTH; i++)
+		if (syntax->levels[i].key_size == 7 && memcmp(syntax->levels[i].key, "headers", 7) == 0)
+			most = SHOWN_SECRET;
 	for (size_t i = 0, digits = 0; i < size; i++) {
 		digits = isxdigit((unsigned char)word[i]) ? digits + 1 : 0;
 		if (digits == 2 * SHOWN_SECRET)
-			return SHOWN_SECRET;
+			most = SHOWN_SECRET;
 	}
-	return (int)(size < SHOWN_MAX ? size : SHOWN_MAX);
+	return (int)(size < most ? size : most);
 }
 
 /* Removes quotes that libconfig does not know: ' and the typographic ones of word processors and web pages. */
@@ -198,7 +204,7 @@ static void strip_quotes(const char **word, size_t *size)
 }
 
 /* Says what to write instead of the word. */
-static const char *remedy(const char *word, size_t size, char buf[REMEDY_MAX])
+static const char *remedy(const struct conf_syntax *syntax, const char *word, size_t size, char buf[REMEDY_MAX])
 {
 	static const struct {
 		const char *word, *instead;
@@ -208,7 +214,7 @@ static const char *remedy(const char *word, size_t size, char buf[REMEDY_MAX])
 		if (strlen(words[i].word) == size && strncasecmp(words[i].word, word, size) == 0)
 			return words[i].instead;
 	strip_quotes(&word, &size);
-	snprintf(buf, REMEDY_MAX, "\"%.*s\"", shown(word, size), word);
+	snprintf(buf, REMEDY_MAX, "\"%.*s\"", shown(syntax, word, size), word);
 	return buf;
 }
 
@@ -232,12 +238,13 @@ static int explain_value(const struct conf_syntax *syntax, struct error error)
 	conf_syntax_next(&after);
 	if (after.assigned)
 		snprintf(error.text + length, error.size - length,
-			": '%.*s =' cannot be in a list; write a group with { and }", shown(syntax->item, syntax->size),
-			syntax->item);
+			": '%.*s =' cannot be in a list; write a group with { and }",
+			shown(syntax, syntax->item, syntax->size), syntax->item);
 	else
 		snprintf(error.text + length, error.size - length,
 			": '%.*s' is not a number, true, false, or text in double quotes; write %s",
-			shown(syntax->item, syntax->size), syntax->item, remedy(syntax->item, syntax->size, instead));
+			shown(syntax, syntax->item, syntax->size), syntax->item,
+			remedy(syntax, syntax->item, syntax->size, instead));
 	return syntax->item_line;
 }
 
@@ -264,7 +271,7 @@ static int explain_string(const struct conf_syntax *syntax, struct error error)
 		return 0;
 	length = write_path(syntax, error.text, error.size);
 	snprintf(error.text + length, error.size - length, ": the text that begins with %.*s has no closing quote",
-		shown(syntax->item, line_end ? (size_t)(line_end - syntax->item) : syntax->size), syntax->item);
+		shown(syntax, syntax->item, line_end ? (size_t)(line_end - syntax->item) : syntax->size), syntax->item);
 	return syntax->item_line;
 }
 

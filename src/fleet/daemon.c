@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -241,6 +242,7 @@ int daemon_run(const char *path, struct fleet_conf *conf)
 	struct faults faults = {.file = path};
 	int code = EXIT_FAILURE;
 
+	umask(umask(0777) | 0027); /* the tables have keys */
 	fleet = (struct fleet){.path = path, .conf = *conf, .started_s = (uint64_t)time(NULL)};
 	desired_open(&fleet.desired, &fleet.conf);
 	if (open_fleet(&fleet, &faults)) {

@@ -2,22 +2,28 @@
 """Keys with known values go through the programs. Then everything that the programs have written or served is searched for them."""
 
 import base64
+import contextlib
 import json
+import re
 import signal
+import socketserver
 import subprocess
 import tempfile
+import threading
 import urllib.error
 import urllib.request
 from pathlib import Path
 
 import pytest
+from agent import PREFIX, Agent
+from etcd import Etcd, encode
 from lab.tools import TIMEOUT_S, wait_until
 from support import pcap
 from support.cli import table
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess
 from support.ports import reserved_port
-from support.tree import CLI, HEALTHCHECK, REDIRECT
+from support.tree import CLI, FLEET, HEALTHCHECK, REDIRECT
 
 KEYS = {name: bytes(range(first, first + 16)) for name, first in (("hash_key", 0xA1), ("seed", 0xB2), ("quic", 0xC3))}
 QUIC = {"id": 1, "server_id_length": 3, "nonce_length": 8, "key": KEYS["quic"].hex()}
@@ -25,6 +31,8 @@ QUIC = {"id": 1, "server_id_length": 3, "nonce_length": 8, "key": KEYS["quic"].h
 FORMS = {f"{name} {form}": text for name, key in KEYS.items() for form, text in (
     ("bytes", key), ("first half", key[:8]), ("second half", key[8:]), ("base64", base64.b64encode(key)),
     ("hex", key.hex().encode()[:17]), ("end of the hex", key.hex().encode()[15:]), ("upper", key.hex().upper().encode()[:17]))}
+PASSWORD, HEADER = "Correct-Horse-4711", "Bearer Battery-Staple-0815"
+FORMS |= {word: word.encode() for text in (PASSWORD, HEADER) for word in re.findall("[A-Z][a-z]+-[^ ]+", text)}
 # Faults of tables, each close to a key: (what is replaced, by what).
 H = KEYS["hash_key"].hex()
 FAULTS = [(f'"{H}"', f'"{H[:-1]}"'), (f'"{H}"', f'"{H}0"'), (f'"{H}"', f'"{H}'), (f'"{H}",', f'"{H}"'), ('"hash_key":', '"hash_key"'), (f'"{H}"', f'["{H}"]'),
@@ -36,6 +44,11 @@ def search(where, data):
     data = data.encode() if isinstance(data, str) else data
     found = [name for name, form in FORMS.items() if form in data]
     assert not found, f"{where} has {found}: {data[:2000]!r}"
+
+
+def readable_by_others(folder):
+    """The files that others may read, and that have a secret."""
+    return [path for path in folder.rglob("*") if path.is_file() and path.stat().st_mode & 7 and any(form in path.read_bytes() for form in FORMS.values())]
 
 
 def document(**more):
@@ -157,5 +170,143 @@ def test_healthcheck(files):
             process.terminate()
             process.wait(TIMEOUT_S)
     search("log", log.read_bytes())
-    readable = [path for path in files.iterdir() if path.stat().st_mode & 7 and any(form in path.read_bytes() for form in FORMS.values())]
-    assert not readable, "files with keys that others may read"
+    assert not readable_by_others(files)
+
+
+class Refuses(socketserver.BaseRequestHandler):
+    """An HTTP server that shows what it was sent, as some proxies do."""
+
+    def handle(self):
+        request = self.request.recv(65536)
+        self.server.requests.append(request)
+        self.request.sendall(b"HTTP/1.1 403 " + request.replace(b"\r\n", b" ")[:400] + b"\r\nContent-Length: 0\r\n\r\n")
+
+
+@contextlib.contextmanager
+def echo_server():
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Refuses) as server:
+        server.requests = []
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def test_headers_of_checks(folder):
+    """In the table, in the configuration, in values that are refused, and in what a proxy sends back."""
+    src, conf, log = folder / "src.json", folder / "healthcheck.conf", folder / "log"
+    with echo_server() as server, reserved_port() as port:
+        def text(headers):
+            checks = {"http": server.server_address[1], "http_headers": headers}
+            return json.dumps({"tables": [table(backends=[{"ip": "127.0.0.1", "state": "active", "healthchecks": checks}])]})
+
+        faults = [{"X-Token": HEADER + "\n"}, {"X Token": HEADER}, {"Host": HEADER}, {"X-Token": [HEADER]}, HEADER, [HEADER]]
+        src.write_text(text({"X-Token": HEADER}))
+        src.chmod(0o640)
+        conf.write_text(f'forwarding_table = {{ src = "{src}"; dst = "{folder}/dst.json"; }};\nlisten = "127.0.0.1:{port}";\ninterval_ms = 100;\n'
+                        f'http = {{ headers = {{ X-Other = "{HEADER}"; }}; }};\n')
+        conf.chmod(0o600)
+        run(HEALTHCHECK, "--check-once", "--config-file", conf)
+        assert any(HEADER.encode() in request for request in server.requests)
+        with open(log, "wb") as stderr:
+            process = subprocess.Popen([HEALTHCHECK, "--debug", "--config-file", conf], stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr)
+        try:
+            wait_until(lambda: "403" in run(HEALTHCHECK, "status", "--config-file", conf).stdout, log.read_text)
+            for fault in faults:
+                src.write_text(text(fault))
+                run(CLI, "check", src)
+                run(HEALTHCHECK, "reload", "--config-file", conf)
+            for path in ("/", "/status", "/metrics"):
+                search(path, get(port, path))
+            run(HEALTHCHECK, "status", "--json", "--config-file", conf)
+        finally:
+            process.terminate()
+            process.wait(TIMEOUT_S)
+        search("log", log.read_bytes())
+        right = conf.read_text()
+        for wrong in (f'"{HEADER}', f'"{HEADER}', f'"{HEADER}\\r\\n"', f'( "{HEADER}" )', f'{{ a = "{HEADER}"; }}', f'"{HEADER}" "'):
+            conf.write_text(right.replace(f'"{HEADER}"', wrong))
+            run(HEALTHCHECK, "--check-once", "--config-file", conf)
+
+
+@pytest.fixture
+def guarded(folder):
+    """An etcd whose only user has the marked password."""
+    with Etcd(folder) as etcd:
+        etcd.ask("/v3/auth/user/add", {"name": "root", "password": PASSWORD})
+        etcd.ask("/v3/auth/role/add", {"name": "root"})
+        etcd.ask("/v3/auth/user/grant", {"user": "root", "role": "root"})
+        etcd.ask("/v3/auth/enable", {})
+        etcd.token = etcd.ask("/v3/auth/authenticate", {"name": "root", "password": PASSWORD})["token"]
+        yield etcd
+
+
+def test_agent_of_a_fleet(guarded, folder, files):
+    password = folder / "password"
+    password.write_text(PASSWORD + "\n")
+    password.chmod(0o600)
+    settings = {"endpoints": guarded.endpoints, "timeout_ms": 1000, "user": "root", "password_file": str(password)}
+    agent = Agent(folder / "d1", guarded)
+    agent.configure(etcd=settings)
+    with agent:
+        agent.wait_used(agent.put((files / "0.json").read_text()))
+        for number in range(1, len(FAULTS) + 1):
+            agent.wait_record(lambda record, at=agent.put((files / f"{number}.json").read_text()): (record["refused"] or {}).get("revision") == at or
+                              record["table"]["revision"] == at)
+            search("record", guarded.get(f"{PREFIX}/directors/d1"))
+        run(CLI, "check", agent.path("fleet.conf"))
+        for words in (["status"], ["status", "--json"]):
+            run(FLEET, *words, "--config-file", agent.path("fleet.conf"))
+        for path in ("/", "/status", "/metrics"):
+            search(path, get(agent.port, path))
+        password.write_text(PASSWORD + "0\n")
+        guarded.ask("/v3/auth/user/changepw", {"name": "root", "password": PASSWORD + "00"})
+        wait_until(lambda: "password" in agent.log or "authentication" in agent.log, lambda: agent.log)
+        assert not readable_by_others(agent.folder)
+        for name in ("state.json", "status.json"):
+            search(name, agent.path(name, Path).read_bytes())
+    search("log", agent.log)
+    assert readable_by_others(folder / "etcd") == []
+
+
+def memory_of(pid):
+    """The memory that a process may write."""
+    with open(f"/proc/{pid}/mem", "rb") as memory, open(f"/proc/{pid}/maps", encoding="ascii") as maps:
+        for start, end in re.findall(r"^(\w+)-(\w+) rw", maps.read(), re.MULTILINE):
+            with contextlib.suppress(OSError, ValueError):
+                memory.seek(int(start, 16))
+                yield memory.read(int(end, 16) - int(start, 16))
+
+
+def kept(pid):
+    """The secrets that a process has in its memory, and in which form."""
+    return {name for part in memory_of(pid) for name, form in FORMS.items() if form in part}
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_memory_of_a_director(files, binary):
+    """It has the keys in use once as bytes, but no text of them, and nothing of a table that it does not use."""
+    used = files / "used"
+
+    def write(text):
+        (files / "new").write_text(text)
+        if binary:
+            subprocess.run([CLI, "build-config", files / "new", files / "new.bin"], check=True, capture_output=True)
+        (files / ("new.bin" if binary else "new")).rename(used)
+
+    write(document())
+    pcap.write(files / "rx.pcap", [bytes(60)])
+    with DirectorProcess([f"net_pcap0,rx_pcap={files}/rx.pcap,tx_pcap={files}/tx.pcap"], {**CONFIG, "idle": "sleep"}, used, memory=64) as director:
+        found = kept(director.process.pid)
+        assert {"hash_key bytes", "quic bytes"} <= found
+        assert all("bytes" in name or "half" in name for name in found), found
+        if not binary:
+            for number in range(1, len(FAULTS) + 1):
+                write((files / f"{number}.json").read_text())
+                director.telemetry.ask("/glb/reload")
+        other = document(hash_key="11" * 16, seed="22" * 16).replace(QUIC["key"], "33" * 16)
+        write(other)
+        before = director.stats()["reloads"]
+        director.telemetry.ask("/glb/reload")
+        wait_until(lambda: director.stats()["reloads"] > before, lambda: director.log)
+        assert bytes([0x11] * 16) in b"".join(memory_of(director.process.pid))
+        wait_until(lambda: not kept(director.process.pid), lambda: kept(director.process.pid))
