@@ -14,7 +14,7 @@ from support import pcap
 from support import traffic
 from support.cli import with_ipv6_backend
 from support.director_conf import CONFIG, write_config
-from support.director_process import NOBODY, write_table
+from support.director_process import NOBODY, on_cpus, write_table
 from support.tree import DIRECTOR
 
 EAL = "--no-huge -m256 --no-shconf --no-pci --no-telemetry --file-prefix=errors".split()
@@ -25,7 +25,7 @@ class Start:
 
     def __init__(self, folder):
         self.folder = folder
-        self.eal = [*EAL, "--lcores", "0@0"]
+        self.eal = [*EAL, "--lcores", on_cpus("0@0")]
         self.vdevs = [f"net_pcap0,rx_pcap={folder}/rx.pcap,tx_pcap={folder}/tx.pcap"]
         self.config = CONFIG
         self.config_file = folder / "director.conf"
@@ -111,7 +111,7 @@ def test_usage(arguments, offender):
 ))
 def test_wrong_eal_option_is_one_error(options, message, start):
     """EAL itself prints a hundred lines of usage. Advice about hugepages or permissions does not help either."""
-    start.eal = [word for word in start.eal if word not in ("--no-huge", "--lcores", "0@0")] + options
+    start.eal = [word for word in start.eal if word not in ("--no-huge", "--lcores", on_cpus("0@0"))] + options
     done = start.run()
     assert (done.returncode, done.stdout) == (1, "")
     (line,) = done.stderr.splitlines()

@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -24,6 +25,12 @@ ISAS = {
     "avx512": ("avx2", "bmi2", "avx512f", "avx512bw", "avx512dq", "avx512vl"),
 }
 NOBODY = 65534
+CPUS = sorted(os.sched_getaffinity(0))
+
+
+def on_cpus(lcores):
+    """An argument of --lcores with CPUs of this machine: 2@1 becomes lcore 2 on the second CPU, or on the only one."""
+    return re.sub(r"@(\d+)", lambda cpu: f"@{CPUS[int(cpu[1]) % len(CPUS)]}", lcores)
 
 
 def usable_isas():
@@ -74,7 +81,7 @@ class DirectorProcess:
     vdevs   arguments of EAL's --vdev
     config  keys of director.conf (it takes every unicast frame and serves no metrics unless they say otherwise), or the path of one
     table   path of the forwarding table
-    lcores  argument of EAL's --lcores
+    lcores  argument of EAL's --lcores, see on_cpus()
     user    uid to run as, the caller's by default
     prefix  words before the command, for instance to enter a namespace
     isa     this one of ISAS, as a key of `config`; by default the director chooses
@@ -88,7 +95,7 @@ class DirectorProcess:
         self.environment = {**os.environ, "RUNTIME_DIRECTORY": str(self.folder)}
         config_file = config if isinstance(config, Path) else write_config(
             self.folder / "director.conf", {**OPEN, "metrics": "none", **config, **({"isa": isa} if isa else {})})
-        options = ["--no-huge", f"-m{memory}", "--no-shconf", "--no-pci", "--lcores", lcores]
+        options = ["--no-huge", f"-m{memory}", "--no-shconf", "--no-pci", "--lcores", on_cpus(lcores)]
         options += [f"--file-prefix={self.file_prefix}", *(f"--vdev={vdev}" for vdev in vdevs), *eal]
         own = ["--config-file", config_file, "--forwarding-table", table]
         command = [*prefix, DIRECTOR, *options, "--", *own]
