@@ -85,3 +85,9 @@ def test_without_avx_auto_takes_plain_c_and_the_key_avx2_is_an_error(table):
     log = failed(refused)
     assert ': isa: this CPU cannot run it, so a director does not start on this host; use "auto"\n' in log
     assert 'error: isa = "avx2": this CPU has no AVX2 and BMI2, or the hypervisor hides it; use "auto"\n' in log
+
+
+def test_a_cpu_that_is_too_old_for_dpdk_is_an_error(table):
+    """DPDK's libraries would end the director with an illegal instruction before main()."""
+    log = failed(start(table, prefix=("qemu-x86_64", "-cpu", "Penryn")))
+    assert log.startswith("glb-director: error: this CPU has no SSE4.2 and POPCNT, or the hypervisor hides them") and log.count("\n") == 1
