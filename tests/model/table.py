@@ -167,11 +167,14 @@ def natural_orders(seed, weights):
     addresses = [address for address, _ in weights]
     if not addresses:
         return [[]] * ROWS
+    return [[addresses[i] for i in sorted(range(len(addresses)), key=ranks.__getitem__)] for ranks in zip(*ranks_of(seed, weights))]
+
+
+def ranks_of(seed, weights):
+    """What sorts each of these backends in each row."""
     if len({weight for _, weight in weights}) == 1:  # then scores and keys have the same order
-        ranks = [all_scores(seed, address) for address in addresses]
-    else:
-        ranks = [all_ranks(seed, address, weight) for address, weight in weights]
-    return [[addresses[i] for i in sorted(range(len(addresses)), key=row_ranks.__getitem__)] for row_ranks in zip(*ranks)]
+        return [all_scores(seed, address) for address, _ in weights]
+    return [all_ranks(seed, address, weight) for address, weight in weights]
 
 
 @lru_cache(256)  # tables that differ in their hops share it, and so do the previous states of tables that follow each other
@@ -208,12 +211,16 @@ def match_rows(seed, balance, weights):
 
 def hold_rows(seed, state):
     """The address that was the first hop of each row in a previous state (docs/reference/table-rows.md#holders); None: none."""
-    weights = tuple(state.weights.items())
-    orders = natural_orders(seed, weights)
-    held = list(match_rows(seed, state.balance, weights))
+    return living_holders(seed, state.balance, tuple(state.weights.items()), state.unhealthy)
+
+
+@lru_cache(64)
+def living_holders(seed, balance, weights, unhealthy):
+    held, ranks = list(match_rows(seed, balance, weights)), ranks_of(seed, weights)
+    healthy = [i for i, (address, _) in enumerate(weights) if address not in unhealthy]
     for row, address in enumerate(held):
-        if address in state.unhealthy:
-            held[row] = next((other for other in orders[row] if other not in state.unhealthy), None)
+        if address in unhealthy:
+            held[row] = weights[min(healthy, key=lambda i, row=row: ranks[i][row])][0] if healthy else None
     return held
 
 
