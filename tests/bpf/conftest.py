@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests of glb-redirect in the kernel, against a model of a proxy. They need root, but no kernel modules."""
 
+import contextlib
 import os
 import re
 import subprocess
+import tempfile
 
 import pytest
 
@@ -12,9 +14,39 @@ from model_of_proxy import Outcome
 from support.tree import BUILD, REDIRECT
 
 
-def run_frames(namespace, frames, port=19523, udp="first-hop", interface=None, mtu=0, forward="sender", conf=None, btf=None, **environment):
+KEPT = 4  # processes of a Host: each holds the maps of a program
+
+
+class Run:
+    """A process that runs the program on frames, one by one."""
+
+    def __init__(self, command, environment):
+        self._errors = tempfile.TemporaryFile("w+")
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True, bufsize=1,
+            env={**os.environ, **environment})
+
+    def outcome_of(self, frame):
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(frame.hex() + "\n")
+        line = self._process.stdout.readline()
+        if not line:
+            self.end()
+        return _outcome(line)
+
+    def end(self):
+        with contextlib.suppress(BrokenPipeError):
+            self._process.communicate()
+        self._errors.seek(0)
+        assert self._process.returncode == 0, self._errors.read()
+        self._errors.close()
+
+
+def run_frames(where, frames, port=19523, udp="first-hop", interface=None, mtu=0, forward="sender", conf=None, btf=None, **environment):
     """Runs the program on the frames and returns their Outcomes.
 
+    where       a Namespace, or a Host: it keeps the process for the next frames that are run with the same settings, because it takes
+                a tenth of a second to load the program
     interface   on which they arrive; None: Linux older than 5.15 knows no other than lo
     mtu         of this interface, for SYN cookies; 0: no cookies
     conf        path of a redirect.conf; None: everything is allowed
@@ -24,17 +56,21 @@ def run_frames(namespace, frames, port=19523, udp="first-hop", interface=None, m
     words = [str(BUILD / "tests/bpf/programs/run-frames"), str(port), udp]
     if interface:
         words += [interface, str(mtu), forward]
+    variables = {name.upper(): str(value) for name, value in environment.items() if value is not None}
+    settings = (*words, conf and conf.read_text(), *variables.items())
     if conf:
         words.append(str(conf))
     if btf:
         words = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /sys/kernel/btf/vmlinux && exec "$@"', str(btf), *words]
-    command = namespace.command(*words)
-    lines = "".join(frame.hex() + "\n" for frame in frames)
-    variables = {**os.environ, **{name.upper(): str(value) for name, value in environment.items() if value is not None}}
-    result = subprocess.run(command, input=lines, capture_output=True, text=True, check=False, env=variables)
-    assert result.returncode == 0, result.stderr
-    outcomes = [_outcome(line) for line in result.stdout.splitlines()]
-    assert len(outcomes) == len(frames)
+    if isinstance(where, Host):
+        if settings not in where.runs:
+            if len(where.runs) == KEPT:
+                where.runs.pop(next(iter(where.runs))).end()
+            where.runs[settings] = Run(where.namespace.command(*words), variables)
+        return [where.runs[settings].outcome_of(frame) for frame in frames]
+    run = Run(where.command(*words), variables)
+    outcomes = [run.outcome_of(frame) for frame in frames]
+    run.end()
     return outcomes
 
 

@@ -64,6 +64,8 @@ class Host:
         self.namespace, self.network = Namespace(), Namespace()
         self.close.callback(self.namespace.close)
         self.close.callback(self.network.close)
+        self.runs = {}  # of run_frames()
+        self.close.callback(lambda: [run.end() for run in self.runs.values()])
         self.sockets = Sockets()
         self.cookie = {}  # (family, port): acknowledgement number that acknowledges the cookie
         self.numbers = {}  # (family, client port): acknowledgement and sequence number, see Sockets.expected

@@ -46,7 +46,7 @@ def run_on(host, folder, outer, conf, frames, **options):
     """Runs each frame twice, because the program remembers what it found in a list."""
     path = folder / "redirect.conf"
     path.write_text(in_underlay(outer, conf))
-    outcomes = run_frames(host.namespace, [frame for frame in frames for _ in range(2)], interface="lo", conf=path, **options)
+    outcomes = run_frames(host, [frame for frame in frames for _ in range(2)], interface="lo", conf=path, **options)
     assert outcomes[::2] == outcomes[1::2]
     return outcomes[::2]
 

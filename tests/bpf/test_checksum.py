@@ -48,7 +48,7 @@ def result_of(outcome):
 def run(host, inners, metadata=0):
     """The results for the packets, in their order."""
     frames = [gue_frame(inner) for inner in inners]
-    return [result_of(outcome) for outcome in run_frames(host.namespace, frames, checksums=PROGRAM, metadata=metadata)]
+    return [result_of(outcome) for outcome in run_frames(host, frames, checksums=PROGRAM, metadata=metadata)]
 
 
 @pytest.mark.parametrize("build", [tcp, udp])
@@ -118,5 +118,5 @@ def test_damaged_syn_gets_no_cookie_of_the_program(host, family):
     wrong = segment[:4] + bytes([segment[4] ^ 1]) + segment[5:]
     frames = [gue_frame(packet(family, f.TCP, each)) for each in (segment, wrong)]
     frames = [host.mac + host.router_mac + frame[12:] for frame in frames]
-    outcomes = run_frames(host.namespace, frames, interface="eth0", mtu=1500)
+    outcomes = run_frames(host, frames, interface="eth0", mtu=1500)
     assert [outcome.counter for outcome in outcomes] == ["syn_cookie_sent", "accepted_syn"]

@@ -52,7 +52,7 @@ def in_kernel(request):
     with host.close:
         frames = [gue_frame(kind.build(host, family), outer=request.param, **HOPS[hops][0]) for family, kind, hops in CASES]
         yield host.sockets, {
-            udp: dict(zip(CASES, zip(frames, run_frames(host.namespace, frames, udp=udp)))) for udp in ("first-hop", "connected")}
+            udp: dict(zip(CASES, zip(frames, run_frames(host, frames, udp=udp)))) for udp in ("first-hop", "connected")}
 
 
 @pytest.mark.parametrize("udp", ["first-hop", "connected"])
@@ -80,7 +80,7 @@ def test_matrix(in_kernel, family, kind, hops, udp):
 def test_outer_headers(host, family, outer, headers):
     kinds = [kind for kind in KINDS if kind.name in ("tcp/SYN", "tcp/established", "tcp/unknown")]
     frames = [gue_frame(kind.build(host, family), outer=outer, **OUTER[headers]) for kind in kinds]
-    outcomes = run_frames(host.namespace, frames)
+    outcomes = run_frames(host, frames)
     assert [outcome.counter for outcome in outcomes] == [
         "accepted_syn", "accepted_established", "forwarded_to_alternate",
     ]
@@ -91,6 +91,6 @@ def test_outer_headers(host, family, outer, headers):
 def test_another_port(host, outer):
     kind = next(kind for kind in KINDS if kind.name == "tcp/SYN")
     frames = [gue_frame(kind.build(host, 4), port=port, outer=outer) for port in (6080, 19523)]
-    outcomes = run_frames(host.namespace, frames, port=6080)
+    outcomes = run_frames(host, frames, port=6080)
     assert [outcome.counter for outcome in outcomes] == ["accepted_syn", None]
     assert outcomes == [decide(frame, host.sockets, port=6080) for frame in frames]

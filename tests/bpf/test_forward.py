@@ -56,7 +56,7 @@ def host():
 def run(host, outer, hop, forward="fib", tags=(), sender=SENDER, tos=0):
     """Forwards one packet to `hop`. Returns the outcome, and a function that returns the model's for a route or none."""
     frame = host.mac + sender + gue_frame(kind("tcp/unknown").build(host, 4), (hop,), checksum="right", tags=tags, outer=outer, tos=tos)[12:]
-    (outcome,) = run_frames(host.namespace, [frame], interface="eth0", forward=forward)
+    (outcome,) = run_frames(host, [frame], interface="eth0", forward=forward)
     return outcome, lambda via=None: decide(frame, host.sockets, route=via and f.mac(MACS[via]) + host.mac)
 
 
@@ -170,8 +170,8 @@ def test_routed_proxy_sends_the_same_frames_in_both_modes(host, outer):
 def test_all_other_packets_have_the_same_fate(host, outer):
     """Every kind of packet with every number of hops: only forwarded ones depend on the mode."""
     frames = [gue_frame(kind.build(host, family), outer=outer, **HOPS[hops][0]) for family, kind, hops in CASES]
-    by_route = run_frames(host.namespace, frames, interface="eth0", forward="fib")
-    by_sender = run_frames(host.namespace, frames, interface="eth0", forward="sender")
+    by_route = run_frames(host, frames, interface="eth0", forward="fib")
+    by_sender = run_frames(host, frames, interface="eth0", forward="sender")
     assert "forwarded_to_alternate" in {each.counter for each in by_sender}
     for route, sender in zip(by_route, by_sender, strict=True):
         if sender.counter != "forwarded_to_alternate":

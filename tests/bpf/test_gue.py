@@ -18,7 +18,7 @@ CASES = [case for case in GUE if len(case["frame"]) >= 2 * SHORTEST_RUN]
 @pytest.fixture(scope="module")
 def in_kernel(host):
     frames = [bytes.fromhex(case["frame"]) for case in CASES]
-    return dict(zip((case["name"] for case in CASES), run_frames(host.namespace, frames)))
+    return dict(zip((case["name"] for case in CASES), run_frames(host, frames)))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
@@ -53,7 +53,7 @@ def test_frame_cut_anywhere(host, outer, family, name):
     """The lengths in the headers stay, so that the program may accept no cut packet."""
     whole = gue_frame(kind(name).build(host, family), hops=(SELF, SELF), outer=outer)
     ends = range(SHORTEST_RUN, len(whole))
-    outcomes = run_frames(host.namespace, [whole[:end] for end in ends])
+    outcomes = run_frames(host, [whole[:end] for end in ends])
     assert [o.counter for o in outcomes] == [None if end < {4: 42, 6: 62}[outer] else "drop_truncated" for end in ends]
     assert outcomes == [decide(whole[:end], host.sockets) for end in ends]
 
@@ -71,7 +71,7 @@ def test_inner_packet_cut_anywhere(host, outer, family, name, claims):
         if claims == "all lengths follow" and length >= 0 and len(cut) >= at + 2:
             cut[at : at + 2] = struct.pack(">H", length)
         frames.append(gue_frame(bytes(cut), hops=(), outer=outer))
-    outcomes = run_frames(host.namespace, frames, udp="connected")
+    outcomes = run_frames(host, frames, udp="connected")
     assert outcomes == [decide(frame, host.sockets, udp="connected") for frame in frames]
     counters = {outcome.counter for outcome in outcomes}
     assert "drop_inner_truncated" in counters
@@ -83,7 +83,7 @@ def test_inner_packet_cut_anywhere(host, outer, family, name, claims):
 @pytest.mark.parametrize("outer", [4, 6])
 def test_padding_is_not_looked_at(host, outer):
     whole = gue_frame(kind("tcp/SYN").build(host, 4), outer=outer) + bytes(20)
-    (outcome,) = run_frames(host.namespace, [whole])
+    (outcome,) = run_frames(host, [whole])
     assert outcome.counter == "accepted_syn"
     assert outcome == decide(whole)
 
@@ -100,7 +100,7 @@ def test_every_byte_inverted(host, outer, family, name):
             wrong = bytearray(whole)
             wrong[at] ^= mask
             frames.append(bytes(wrong))
-    outcomes = run_frames(host.namespace, frames)
+    outcomes = run_frames(host, frames)
     expected = [decide(frame, host.sockets) for frame in frames]
     assert [pair for pair in zip(outcomes, expected) if pair[0] != pair[1]] == []
 
@@ -118,7 +118,7 @@ def test_extension_headers_of_the_outer_packet_go_to_the_kernel(host):
         ip[4:6] = struct.pack(">H", len(header) + len(whole) - 54)
         ip[6] = next_header
         frames.append(whole[:14] + bytes(ip) + header + whole[54:])
-    outcomes = run_frames(host.namespace, frames)
+    outcomes = run_frames(host, frames)
     assert [(o.counter, o.verdict, o.frame) for o in outcomes] == [(None, XDP_PASS, frame) for frame in frames]
     assert outcomes == [decide(frame) for frame in frames]
 
@@ -130,7 +130,7 @@ def test_a_type_of_the_other_outer_family_is_an_error(host):
         frame = bytearray(gue_frame(kind("tcp/unknown").build(host, 4), (SELF,) * 4, outer=outer))
         frame[{4: 47, 6: 67}[outer]] ^= 1
         frames.append(bytes(frame))
-    outcomes = run_frames(host.namespace, frames)
+    outcomes = run_frames(host, frames)
     assert [outcome.counter for outcome in outcomes] == ["drop_bad_type"] * 2
     assert outcomes == [decide(frame) for frame in frames]
 
@@ -143,7 +143,7 @@ def test_every_header_length_with_outer_ipv6(host, words):
         frame = bytearray(gue_frame(kind("tcp/unknown").build(host, 4) + bytes(150), (SELF,) * 7, outer=6))
         frame[62], frame[69] = words, hops
         frames.append(bytes(frame))
-    outcomes = run_frames(host.namespace, frames)
+    outcomes = run_frames(host, frames)
     assert outcomes == [decide(frame, host.sockets) for frame in frames]
     assert {o.counter for o in outcomes} <= {"drop_bad_length", "drop_bad_type", "drop_inner_malformed", "drop_inner_truncated", "forwarded_to_self", "accepted_last_resort"}
     wanted = {1 + 4 * hops for hops in (0, 1, 2, 7)}
@@ -157,6 +157,6 @@ def test_lengths_of_outer_ipv6_that_exceed_the_frame(host):
         frame[18:20] = struct.pack(">H", length)
         frames.append(bytes(frame))
         expected.append(counter)
-    outcomes = run_frames(host.namespace, frames)
+    outcomes = run_frames(host, frames)
     assert [outcome.counter for outcome in outcomes] == expected
     assert outcomes == [decide(frame) for frame in frames]

@@ -86,7 +86,7 @@ def test_decision_about_jumbo_frames(host, outer, family, name):
         inner[10:12] = bytes(2)
         inner[10:12] = struct.pack(">H", f.internet_checksum(bytes(inner[:20])))
     frame = gue_frame(bytes(inner), outer=outer)
-    (outcome,) = run_frames(host.namespace, [frame])
+    (outcome,) = run_frames(host, [frame])
     assert outcome == decide(frame, host.sockets)
 
 
@@ -107,6 +107,6 @@ def test_headers_outside_of_the_first_buffer_are_counted(host, outer, cuts):
     """As mlx5 does with a striding receive queue. The last cut is in the inner headers. The frame of another protocol passes."""
     frame, other = gue_frame(datagram(4), outer=outer), f.ethernet(datagram(outer))
     for linear in cuts:
-        dropped, passed = run_frames(host.namespace, [frame, other], linear=linear)
+        dropped, passed = run_frames(host, [frame, other], linear=linear)
         assert (dropped.counter, dropped.verdict) == ("drop_split_headers", XDP_DROP)
         assert (passed.counter, passed.verdict) == (None, XDP_PASS)

@@ -60,7 +60,7 @@ def test_damaged_packets_are_decided_as_the_model_decides(host):
             host.get_cookies()
             seeds, renew = list(whole_frames(host)), time.monotonic() + 30
         frames = [damaged(chance, chance.choice(seeds)) for _ in range(BATCH)]
-        for frame, outcome in zip(frames, run_frames(host.namespace, frames), strict=True):
+        for frame, outcome in zip(frames, run_frames(host, frames), strict=True):
             if HALF_OPEN in frame:
                 continue
             assert outcome == decide(frame, host.sockets), f"GLB_SEED={SEED}: {frame.hex()}"

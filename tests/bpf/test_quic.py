@@ -86,7 +86,7 @@ def run(host, tmp_path):
     def run_(conf, quic, frames, outer=4, udp="connected", **options):
         path = tmp_path / "redirect.conf"
         path.write_text(conf)
-        outcomes = run_frames(host.namespace, frames, interface="lo", conf=path, udp=udp, **options)
+        outcomes = run_frames(host, frames, interface="lo", conf=path, udp=udp, **options)
         for frame, outcome in zip(frames, outcomes):
             assert outcome == decide(frame, host.sockets, udp=udp, allow=allow(outer), quic=quic), frame.hex()
         return [outcome.counter for outcome in outcomes]

@@ -45,7 +45,7 @@ def marked(family, inner, traffic_class):
 def test_congestion_mark_of_an_accepted_packet(host, outer, family, inner_ecn, outer_ecn):
     packet = kind("tcp/SYN").build(host, family)
     frame = gue_frame(marked(family, packet, DSCP | inner_ecn), tos=0xFC | outer_ecn, outer=outer)
-    (outcome,) = run_frames(host.namespace, [frame])
+    (outcome,) = run_frames(host, [frame])
     arrives = FIGURE_4[inner_ecn, outer_ecn]
     if arrives is None:
         assert (outcome.counter, outcome.verdict) == ("drop_ecn", XDP_DROP)
@@ -58,7 +58,7 @@ def test_congestion_mark_of_an_accepted_packet(host, outer, family, inner_ecn, o
 @pytest.mark.parametrize("outer", [4, 6])
 def test_traffic_class_and_flow_label_of_a_forwarded_packet_stay(host, outer, outer_ecn):
     frame = gue_frame(kind("tcp/unknown").build(host, 4), tos=DSCP | outer_ecn, outer=outer)
-    (outcome,) = run_frames(host.namespace, [frame])
+    (outcome,) = run_frames(host, [frame])
     assert outcome.counter == "forwarded_to_alternate"
     if outer == 6:
         assert outcome.frame[14:18] == struct.pack(">I", 6 << 28 | (DSCP | outer_ecn) << 20 | FLOW_LABEL)
@@ -81,7 +81,7 @@ def random_frames(host, outer, count=300):
 def test_checksums_stay_right(host, outer):
     frames = list(random_frames(host, outer))
     source, ttl = {4: (12, 8), 6: (8, 7)}[outer]
-    for before, outcome in zip(frames, run_frames(host.namespace, frames)):
+    for before, outcome in zip(frames, run_frames(host, frames)):
         assert (outcome.counter, outcome.verdict) == ("forwarded_to_alternate", XDP_REDIRECT)
         ip = outcome.frame[14:]
         header = 4 * (ip[0] & 15) if outer == 4 else 40
@@ -102,7 +102,7 @@ def test_checksum_of_the_director_stays_right_or_wrong(host, family):
     frames = [host.mac + f.mac(f.ROUTER_MAC) + b"\x08\x00" + encapsulate(family, inner, hops, 0x1234, 5, f.ip(DIRECTOR), udp_checksum=True)
               for inner in (whole, corrupted)]
     sums = []
-    for outcome in run_frames(host.namespace, frames):
+    for outcome in run_frames(host, frames):
         assert outcome.counter == "forwarded_to_alternate"
         datagram = outcome.frame[34:]
         sums.append(ones_complement_sum(outcome.frame[26:34] + struct.pack(">HH", f.UDP, len(datagram)) + datagram))
@@ -113,7 +113,7 @@ def test_checksum_of_the_director_stays_right_or_wrong(host, family):
 def test_udp_checksum_never_becomes_none(host, outer):
     """Chooses the one payload word for which the checksum of the forwarded datagram would be 0, which means no checksum."""
     inner = kind("tcp/unknown").build(host, 4)
-    (outcome,) = run_frames(host.namespace, [gue_frame(inner + bytes(2), checksum="right", outer=outer)])
+    (outcome,) = run_frames(host, [gue_frame(inner + bytes(2), checksum="right", outer=outer)])
     at = {4: 40, 6: 60}[outer]
     checksum = int.from_bytes(outcome.frame[at : at + 2], "big")
     # With the checksum itself as a payload word the checksum becomes 0, which UDP writes as 0xffff.
@@ -126,7 +126,7 @@ def test_udp_checksum_never_becomes_none(host, outer):
 
 @pytest.mark.parametrize("outer", [4, 6])
 def test_packet_without_udp_checksum_stays_without(host, outer):
-    (outcome,) = run_frames(host.namespace, [gue_frame(kind("tcp/unknown").build(host, 4), outer=outer)])
+    (outcome,) = run_frames(host, [gue_frame(kind("tcp/unknown").build(host, 4), outer=outer)])
     at = {4: 40, 6: 60}[outer]
     assert (outcome.counter, outcome.frame[at : at + 2]) == ("forwarded_to_alternate", bytes(2))
 
@@ -134,5 +134,5 @@ def test_packet_without_udp_checksum_stays_without(host, outer):
 @pytest.mark.parametrize("outer, family, tags", list(itertools.product((4, 6), (4, 6), ((), (f.C_TAG,), (f.S_TAG, f.C_TAG)))))
 def test_link_header_is_kept(host, outer, family, tags):
     inner = kind("tcp/established").build(host, family)
-    (outcome,) = run_frames(host.namespace, [gue_frame(inner, tags=tags, outer=outer)])
+    (outcome,) = run_frames(host, [gue_frame(inner, tags=tags, outer=outer)])
     assert outcome.frame == f.ethernet(inner, tags=tags)

@@ -62,7 +62,7 @@ def from_the_router(host, frame):
 
 
 def run(host, frames, mtu=1500):
-    return run_frames(host.namespace, frames, interface="eth0", mtu=mtu)
+    return run_frames(host, frames, interface="eth0", mtu=mtu)
 
 
 def outcome_of(host, inner, **outer):

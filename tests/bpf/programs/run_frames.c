@@ -195,6 +195,7 @@ int main(int argc, char **argv)
 		allow(&program, &conf, ifindex);
 	else
 		allow_all(&program);
+	setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* the other end sends a frame after it has the result of the one before */
 	while (fgets(line, sizeof(line), stdin))
 		run_frame(&program, line, ifindex);
 	program_unload(&program);
