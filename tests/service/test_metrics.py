@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 
+from lab.net import Namespace
 from lab.tools import TIMEOUT_S, wait_until
 from support import pcap, traffic
 from support.director_conf import CONFIG
@@ -286,12 +287,13 @@ def test_clients_wait_while_there_are_no_file_descriptors(tmp_path, port):
 
 
 def test_none_listens_nowhere_and_ipv6_works(tmp_path, port):
+    """IPv6 in a namespace of its own, because the host may have disabled it."""
     with start(tmp_path, port, metrics="none") as director:
         director.wait_log(" ready: ")
         with pytest.raises(ConnectionRefusedError):
             get(port)
         assert "metrics" not in director.log
-    with start(tmp_path, port, metrics=f"[::1]:{port}") as director:
+    with contextlib.closing(Namespace()) as host, host, start(tmp_path, port, metrics=f"[::1]:{port}") as director:
         wait_until(lambda: "served at" in director.log, "the line of the log")
         assert get(port, host="::1")[0] == 200
 
