@@ -136,9 +136,9 @@ static void find_around(const struct walk *walk, struct segment *segment)
 
 static void append(struct walk *walk, struct frame *frame, const struct segment *segment)
 {
-	struct segment *last = walk->segments + walk->segment_count - 1;
+	struct segment *last = frame->segments ? &walk->segments[walk->segment_count - 1] : NULL;
 
-	if (frame->segments && last->end + 1 == segment->start && last->winners[0] == segment->winners[0] &&
+	if (last && last->end + 1 == segment->start && last->winners[0] == segment->winners[0] &&
 		last->winners[1] == segment->winners[1]) {
 		last->end = segment->end;
 		return;
