@@ -214,6 +214,7 @@ class Run:
             **({"quic_connections": self.quic_report} if self.quic else {})}
 
     def _judge_landings(self, judge, landed):
+        landed.sort(key=lambda each: each[2])  # by time, so that the rows of a table are asked for together: to match them takes a second
         wrong = [{"flow": flow, "proxy": proxy, "at": round(start - self.start, 2), "rows": judge.rows_of(tuple(flow), start, end)}
                  for flow, proxy, start, end in landed if not judge.landed_right(tuple(flow), proxy, start, end)]
         self._fault_each("a new connection reached a proxy that is not the first hop of its row", wrong)
