@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Random traffic of all kinds, with a fixed seed, and tables for it."""
 
+import functools
 import random
 import struct
 
@@ -163,6 +164,7 @@ class Traffic:
         return frame[:16] + lie + frame[18:]
 
 
+@functools.lru_cache(2)
 def random_frames(seed, count):
     traffic = Traffic(seed)
     return [traffic.frame() for _ in range(count)]
