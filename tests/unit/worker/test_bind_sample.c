@@ -186,6 +186,9 @@ static void test_a_packet_that_is_not_sent_counts_for_no_bind(void **state)
  */
 static void run(unsigned rounds, unsigned count, unsigned accepted, uint64_t packets[2], uint64_t bytes[2])
 {
+	struct packet of_bind[2] = {[FIRST] = tcp4(0, 0, 80), [RANGE] = tcp4(0, 0, 90)};
+
+	packet_append(&of_bind[RANGE], 94);
 	clear();
 	sample_begin(&sampler, 1);
 	packets[0] = packets[1] = bytes[0] = bytes[1] = 0;
@@ -194,11 +197,9 @@ static void run(unsigned rounds, unsigned count, unsigned accepted, uint64_t pac
 
 		memset(&outbox, 0, sizeof(outbox));
 		for (unsigned i = 0; i < count; i++) {
-			struct packet packet = tcp4(0, 0, (round * 31 + i * 7) % 10 ? 80 : 90);
 			unsigned bind = (round * 31 + i * 7) % 10 ? FIRST : RANGE;
 
-			packet_append(&packet, bind == RANGE ? 94 : 0);
-			put(&packet, 2, false);
+			put(&of_bind[bind], 2, false);
 			packets[bind] += i < accepted;
 			bytes[bind] += i < accepted ? mbufs[i].pkt_len : 0;
 		}
