@@ -21,7 +21,7 @@ static void fill_candidates(struct table_candidate candidates[CANDIDATES])
 
 bool table_rows_same_as_plain(table_rows_fn *fill, table_scores_fn *score)
 {
-	static const uint8_t seed[16] = "rows of each ISA";
+	static const uint8_t seed[] = "rows of each ISA"; /* the first 16 bytes */
 	uint16_t rows[2][TABLE_ROWS_BLOCK * MOST_HOPS];
 	uint64_t words[CANDIDATES], scores[2][CANDIDATES][TABLE_ROWS_BLOCK];
 	struct table_candidate candidates[CANDIDATES];
