@@ -34,7 +34,8 @@ class Place:
     def __init__(self, folder):
         self.folder, self.members = folder, {}
         self.shell = subprocess.Popen(["bash"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                      env={**os.environ, "LC_ALL": "C.UTF-8", "ETCDCTL_COMMAND_TIMEOUT": f"{TIMEOUT_S}s"})
+                                      env={**os.environ, "LC_ALL": "C.UTF-8", "ETCDCTL_COMMAND_TIMEOUT": f"{TIMEOUT_S}s",
+                                           "ETCDCTL_DIAL_TIMEOUT": f"{TIMEOUT_S}s"})
 
     def here(self, text):
         """The page's text with the addresses and folders of this test."""
