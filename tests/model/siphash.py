@@ -6,6 +6,7 @@ The same code hashes one message or many messages of equal length. A state word 
 """
 
 import struct
+from array import array
 
 _WORD = (1 << 64) - 1
 _SLOT_BYTES = 16
@@ -45,29 +46,31 @@ def _siphash(key, blocks, ones):
     return v0 ^ v1 ^ v2 ^ v3
 
 
-def _pad(message):
-    """The message with zeros up to the last byte of a block, which is the message's length modulo 256."""
-    return message + bytes(-(len(message) + 1) % 8) + bytes([len(message) & 0xFF])
+def _padding(size):
+    """What follows a message: zeros up to the last byte of a block, which is the message's length modulo 256."""
+    return bytes(-(size + 1) % 8) + bytes([size & 0xFF])
 
 
 def siphash24(key, message):
     """The 8 digest bytes. As a number: int.from_bytes(digest, "little")."""
-    padded = _pad(message)
+    padded = message + _padding(len(message))
     blocks = struct.unpack(f"<{len(padded) // 8}Q", padded)
     return _siphash(key, blocks, 1).to_bytes(8, "little")
 
 
 def siphash24_many(key, messages):
-    """siphash24() of every message, in order. All messages have the same length."""
+    """siphash24() of every message, in order. All messages have the same length. For little-endian machines."""
     digests = []
     for start in range(0, len(messages), _CHUNK):
-        padded = [_pad(message) for message in messages[start : start + _CHUNK]]
-        ones = int.from_bytes((b"\1" + bytes(_SLOT_BYTES - 1)) * len(padded), "little")
-        gap = bytes(_SLOT_BYTES - 8)
-        blocks = [
-            int.from_bytes(b"".join([m[at : at + 8] + gap for m in padded]), "little")
-            for at in range(0, len(padded[0]), 8)
-        ]
-        lanes = _siphash(key, blocks, ones).to_bytes(_SLOT_BYTES * len(padded), "little")
-        digests += [lanes[at : at + 8] for at in range(0, len(lanes), _SLOT_BYTES)]
+        chunk = messages[start : start + _CHUNK]
+        padding = _padding(len(chunk[0]))
+        words = array("Q", b"".join([message + padding for message in chunk]))
+        ones = int.from_bytes((b"\1" + bytes(_SLOT_BYTES - 1)) * len(chunk), "little")
+        blocks, step = [], len(words) // len(chunk)
+        for block in range(step):
+            slots = array("Q", bytes(_SLOT_BYTES * len(chunk)))
+            slots[::2] = words[block::step]
+            blocks.append(int.from_bytes(slots.tobytes(), "little"))
+        lanes = _siphash(key, blocks, ones).to_bytes(_SLOT_BYTES * len(chunk), "little")
+        digests += [digest for digest, in struct.iter_unpack("8s8x", lanes)]
     return digests
