@@ -66,7 +66,7 @@ struct settler {
  * packet counts. */
 static inline void tally_add(uint64_t *tally, uint32_t size, uint64_t weight)
 {
-	*tally += (TALLY_PACKET + size) * weight;
+	__atomic_store_n(tally, *tally + (TALLY_PACKET + size) * weight, __ATOMIC_RELAXED);
 }
 
 /* Settles the tallies that are due after `packets` more packets, in turn. Called by the worker, which still uses the
