@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks the program of a capture's filter before workers run it with bpf_filter() of libpcap. bpf_validate() is not
- * enough: in user space it accepts jumps backwards, which may never end, and instructions at which bpf_filter() aborts.
- * Pure.
+ * Checks the program of a capture's filter before workers run it with libpcap. bpf_validate() is not enough: in user
+ * space it accepts jumps backwards, which may never end, and instructions at which libpcap aborts. Pure.
  */
 #pragma once
 

@@ -80,7 +80,8 @@ static void run_filter(const uint8_t *data, size_t size)
 	size -= 1 + count * sizeof(*program) < size ? 1 + count * sizeof(*program) : size;
 	packet = malloc(size);
 	memcpy(packet, data + 1, size);
-	bpf_filter((struct bpf_insn *)program, packet, (u_int)size + 4, (u_int)size);
+	pcap_offline_filter(&(struct bpf_program){count, (struct bpf_insn *)program},
+		&(struct pcap_pkthdr){.caplen = (bpf_u_int32)size, .len = (bpf_u_int32)size + 4}, packet);
 	free(packet);
 }
 

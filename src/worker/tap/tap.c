@@ -69,7 +69,10 @@ static void step_end(struct tap *tap)
 
 static bool tap_passes(const struct tap_choice *choice, const uint8_t *frame, uint32_t size, uint32_t readable)
 {
-	return !choice->program || bpf_filter(choice->program, frame, size, readable);
+	struct bpf_program program = {.bf_insns = (struct bpf_insn *)choice->program};
+	struct pcap_pkthdr header = {.caplen = readable, .len = size};
+
+	return !choice->program || pcap_offline_filter(&program, &header, frame);
 }
 
 /* Adds the packet of a lane, if the filter chooses it. */
