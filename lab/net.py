@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 
-from lab.tools import LabError
+from lab.tools import LabError, wait_until
 
 CLONE_NEWNET = 0x40000000
 ETH_P_ALL = 3
@@ -116,7 +116,13 @@ def connect(left, left_device, right, right_device, mtu=1500):
          "peer", "name", right_device, "netns", str(right.pid), "mtu", str(mtu)], check=True)
     left.ip(f"link set dev {left_device} up")
     right.ip(f"link set dev {right_device} up")
+    # The kernel activates the left one later, which takes seconds on a busy machine. Until then it loses what is sent, without an error.
+    wait_until(lambda: link(left, left_device)["qdisc"] != "noop", lambda: f"the link {left_device}: {link(left, left_device)}")
+
+
+def link(namespace, device):
+    return json.loads(namespace.run("ip", "-json", "link", "show", device).stdout)[0]
 
 
 def mac(namespace, device):
-    return json.loads(namespace.run("ip", "-json", "link", "show", device).stdout)[0]["address"]
+    return link(namespace, device)["address"]
