@@ -117,7 +117,7 @@ def connect(left, left_device, right, right_device, mtu=1500):
     left.ip(f"link set dev {left_device} up")
     right.ip(f"link set dev {right_device} up")
     # The kernel activates the left one later, which takes seconds on a busy machine. Until then it loses what is sent, without an error.
-    wait_until(lambda: link(left, left_device)["qdisc"] != "noop", lambda: f"the link {left_device}: {link(left, left_device)}")
+    wait_until(lambda: link(left, left_device)["operstate"] == "UP", lambda: f"the link {left_device}: {link(left, left_device)}")
 
 
 def link(namespace, device):
