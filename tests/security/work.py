@@ -158,7 +158,7 @@ def healthcheck(rights):
     dst.write_text(src.read_text())
     give_to_a_group(dst)
     with rights.daemon(HEALTHCHECK, "--config-file", conf, ready=answers(rights, 19521)) as process:
-        rights.wait((rights.folder / "table.bin").exists, rights.folder / "log", process)
+        rights.wait(lambda: (rights.folder / "table.bin").exists() and dst.read_text() != src.read_text(), rights.folder / "log", process)
         process.send_signal(signal.SIGHUP)
         assert json.loads(rights.get(19521, "/status"))
         assert dst.stat().st_gid == OTHER
