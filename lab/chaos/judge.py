@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 EVERYWHERE = "lab"  # the subject of facts about all hosts
 STEERS = {"away", "hurt"}  # facts that delay or lose packets
-WAITED_SHARE = 0.5  # TCP repeats a packet after at most twice the time that it has waited already
+WAITED_SHARE = 0.5  # TCP and QUIC repeat a packet after at most twice the time that it has waited already
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,13 @@ class Judge:
             return "cut"
         return "unseen" if self.unseen(broken.since, broken.until) else None
 
+    def explain_quic(self, broken, removed):
+        """Why a QUIC connection breaks. Its connection ID leads packets to its proxy by any row, unless the proxy is in no table: `removed`."""
+        if broken.proxy in removed:
+            return "removed"
+        cut = broken.why.startswith("timeout") and self._away_s(broken, [[broken.proxy]]) >= WAITED_SHARE * (broken.until - broken.asked)
+        return "cut" if cut else None
+
     def unseen(self, start, end):
         """Whether a director may have used a table meanwhile that nobody saw. Then the rows are not known."""
         return any(use.table is None and use.start <= end and use.end >= start for use in self.uses)
@@ -131,12 +138,3 @@ class Account:
 def verdicts_missing(stats, verdicts):
     """Frames that a director received and that have no verdict."""
     return stats["received"] - sum(stats[verdict] for verdict in verdicts)
-
-
-def lost_servers(events, facts, patience_s, servers):
-    """Those of `servers` that a plan removed from the table, or that were away for longer than a client is patient: all of them if that was
-    a director, or the client's link. `servers` are names of proxies."""
-    removed = {event.detail["proxy"] for event in events if event.detail.get("verb") == "remove"}
-    long = {fact.subject for fact in facts if fact.kind in STEERS and fact.end - fact.start > patience_s}
-    on_all_ways = any(subject in (EVERYWHERE, "client") or subject.startswith("director") for subject in long)
-    return set(servers) if on_all_ways else (removed | long) & set(servers)

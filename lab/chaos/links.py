@@ -11,6 +11,7 @@ from lab.topology import GUE_PORT
 GUE = f"udp dport {GUE_PORT}"
 # Of each link. The router sends `out` to the host, and receives `in` from it. `twice` and `detour` pass `out` a second time.
 COUNTERS = ("in", "out", "cut_in", "cut_out", "lost", "twice", "detour")
+COPY = 1  # mark of packets that were sent twice: a copy of a copy of a copy is one too many for the kernel, which loses it without a count
 LINK = """\
 table netdev chaos {{
 	{counters}
@@ -22,7 +23,9 @@ table netdev chaos {{
 		drop
 	}}
 	chain double_{name} {{
+		meta mark {copy} return
 		{gue} counter name twice_{name}
+		meta mark set {copy}
 		dup to "{device}"
 	}}
 	chain delay_{name} {{
@@ -94,7 +97,7 @@ class Links:
         self.router.ip(f"link set {detour}a up", f"link set {detour}b up")
         self.router.run("tc", "qdisc", "add", "dev", f"{detour}a", "root", "tbf", *DETOUR)
         counters = "\n\t".join(f"counter {each}_{word(name)} {{ }}" for each in COUNTERS)
-        self.router.run("nft", "-f", "-", input=LINK.format(counters=counters, name=word(name), device=device, detour=detour, gue=GUE))
+        self.router.run("nft", "-f", "-", input=LINK.format(counters=counters, name=word(name), device=device, detour=detour, gue=GUE, copy=COPY))
 
     def cut(self, name):
         """Nothing passes the link. What is lost is counted. Routes stay, as behind a broken switch."""

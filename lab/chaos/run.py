@@ -4,6 +4,7 @@
 import collections
 import functools
 import json
+import math
 import signal
 import subprocess
 import time
@@ -12,7 +13,7 @@ from pathlib import Path
 from lab import quic
 from lab.chaos import plan
 from lab.chaos.events import Events
-from lab.chaos.judge import Broken, Judge, lost_servers, verdicts_missing
+from lab.chaos.judge import Broken, Judge, Use, verdicts_missing
 from lab.chaos.links import Ledger, Links
 from lab.chaos.tables import Digests, Recorder, Rows, said
 from lab.clients import Load
@@ -178,12 +179,17 @@ class Run:
                 "quic": shape.quic, "other": self.settings["other"]}
 
     def _judge_quic(self, report):
-        """Server IDs lead packets to their proxies by any row. So only connections of a proxy that left the table or the network may break."""
-        gone = lost_servers(self.events, self.chaos.all_facts(), TIMEOUT_S / 2, report["by_server"])
-        predicted = sum(report["by_server"].get(name, 0) for name in gone)
-        self.quic_report = {**{name: report[name] for name in ("held", "broken", "moved", "requests", "reasons")}, "may_break": predicted}
-        if report["broken"] > predicted:
-            self.fault(f"QUIC connections broke: {report['reasons']}, of all proxies {report['by_server']}; these were gone: {sorted(gone)}")
+        removed = {event.detail["proxy"] for event in self.events if event.detail.get("verb") == "remove"}
+        judge = Judge(self.chaos.all_facts(), [Use(name, None, self.start, math.inf) for name in self.fleet.directors], None)
+        reasons, boot = collections.Counter(), time.time() - time.monotonic()
+        for each in report["lost"]:
+            asked, until = each["asked"] - boot, each["until"] - boot
+            reason = judge.explain_quic(Broken(None, each["server"], asked, asked, until, each["why"]), removed)
+            reasons[reason or "nothing"] += 1
+            if not reason:
+                self.fault(f"a QUIC connection of {each['server'] or 'no proxy'} broke, and nothing explains it: {each['why']}, "
+                           f"from {asked - self.start:.2f} to {until - self.start:.2f} s")
+        self.quic_report = {**{name: report[name] for name in ("held", "broken", "moved", "requests")}, "reasons": dict(reasons)}
 
     def _judge_connections(self, loaded):
         texts = [text for recorder in self.recorders for _, text in recorder.texts]

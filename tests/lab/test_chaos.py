@@ -5,6 +5,7 @@ import json
 import math
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,11 +16,14 @@ import pytest
 from lab import quic
 from lab.chaos import plan
 from lab.chaos.events import Events, method
-from lab.chaos.judge import Account, Broken, Fact, Judge, Use, lost_servers, verdicts_missing
+from lab.chaos.judge import Account, Broken, Fact, Judge, Use, verdicts_missing
+from lab.chaos.links import Links
 from lab.chaos.run import Run
 from lab.chaos.tables import Recorder, Rows, said
+from lab.net import Namespace, connect, mac
 from lab.table import Table
 from lab.tools import TIMEOUT_S, wait_until
+from lab.topology import GUE_PORT
 from lab_process import assert_nothing_left, environment, new_mark, started_by
 from support.tree import TREE
 
@@ -182,13 +186,40 @@ def test_frames_without_a_verdict_are_missing():
     assert verdicts_missing({"received": 10, "forwarded": 7, "drop_martian": 2}, ["forwarded", "drop_martian"]) == 1
 
 
-def test_servers_of_quic_are_lost_if_they_leave_the_table_or_are_away_for_long():
-    events = [plan.Event(1, 1, "operator", "lab", 0, {"verb": "remove", "proxy": "proxy-1"}), plan.Event(2, 2, "operator", "lab", 0, {"verb": "drain", "proxy": "proxy-2"})]
-    facts = [Fact("away", "proxy-3", 0, 16), Fact("away", "proxy-4", 0, 15), Fact("dead", "proxy-5", 0, 99)]
-    servers = [f"proxy-{number}" for number in range(1, 6)]
-    assert lost_servers(events, facts, 15, servers) == {"proxy-1", "proxy-3"}
-    assert lost_servers(events, [*facts, Fact("away", "director-1", 0, 16)], 15, servers) == set(servers)
-    assert lost_servers(events, [*facts, Fact("away", "etcd-1", 0, 16)], 15, servers) == {"proxy-1", "proxy-3"}
+@pytest.mark.parametrize("proxy, why, facts, explained", [
+    ("proxy-9", "timeout: 30 s", [], "removed"),
+    ("proxy-1", "timeout: 30 s", [("away", "proxy-1", 0, 15), ("hurt", "director-1", 15, 25)], "cut"),
+    ("proxy-1", "timeout: 30 s", [("away", "proxy-1", 0, 15), ("hurt", "director-1", 15, 24)], None),
+    ("proxy-1", "timeout: 30 s", [("away", "proxy-2", 0, 99), ("away", "etcd-1", 0, 99)], None),
+    ("proxy-1", "wrong answer", [("away", "proxy-1", 0, 99)], None)])
+def test_a_quic_connection_needs_its_proxy_and_the_ways_to_it(proxy, why, facts, explained):
+    judge = Judge([Fact(*fact) for fact in facts], [Use("director-1", None, 0, math.inf)], None)
+    assert judge.explain_quic(Broken(None, proxy, 10, 10, 40, why), {"proxy-9"}) == explained
+
+
+# The links
+
+
+def test_a_link_that_sends_packets_twice_counts_each():
+    """Copies are not copied: the kernel loses a copy of a copy of a copy."""
+    router, proxy = Namespace("router"), Namespace("proxy-1")
+    try:
+        connect(router, "to-proxy", proxy, "eth0")
+        router.ip("link add to-client type veth peer name client", "addr add 192.0.2.1/24 dev to-proxy", f"neigh replace 192.0.2.2 lladdr {mac(proxy, 'eth0')} dev to-proxy")
+        links = Links(SimpleNamespace(router=router, port=lambda link: link.device))
+        links.add(proxy, SimpleNamespace(name="proxy-1", device="to-proxy", address="192.0.2.2", address6="192.0.2.2"))
+        links.impair("proxy-1", "duplicate", 90)
+        with router, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            for _ in range(500):
+                sender.sendto(b"GUE", ("192.0.2.2", GUE_PORT))
+        counted = links.of_host("proxy-1")
+        assert counted["out"] - counted["twice"] == 500 and 400 < counted["twice"] < 500
+    finally:
+        proxy.close()
+        router.close()
+
+
+# The record of a run
 
 
 class Nobody:

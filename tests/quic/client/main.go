@@ -124,6 +124,7 @@ type connection struct {
 	mutex             sync.Mutex
 	server            string
 	broken            string
+	asked, until      time.Time // of the last request; until only if the connection is broken
 	requests          int
 	rebound, migrated int
 	longest           time.Duration
@@ -235,13 +236,17 @@ func (c *connection) migrate(ctx context.Context) error {
 	return nil
 }
 
-func timeout() (context.Context, context.CancelFunc) {
+// begin starts the time for an answer.
+func (c *connection) begin() (context.Context, context.CancelFunc) {
+	c.mutex.Lock()
+	c.asked = time.Now()
+	c.mutex.Unlock()
 	return context.WithTimeout(context.Background(), time.Duration(conf.Timeout)*time.Millisecond)
 }
 
 // once opens the connection and sends a request.
 func (c *connection) once() error {
-	ctx, cancel := timeout()
+	ctx, cancel := c.begin()
 	defer cancel()
 	if err := c.dial(ctx); err != nil {
 		return err
@@ -250,7 +255,7 @@ func (c *connection) once() error {
 }
 
 func (c *connection) next(moves bool) error {
-	ctx, cancel := timeout()
+	ctx, cancel := c.begin()
 	defer cancel()
 	if moves && c.random.Float64() < conf.Moves {
 		move := c.rebind
@@ -270,7 +275,7 @@ func (c *connection) fail(err error) {
 		reason = "timeout: " + reason
 	}
 	c.mutex.Lock()
-	c.broken = reason
+	c.broken, c.until = reason, time.Now()
 	c.mutex.Unlock()
 }
 
@@ -364,8 +369,10 @@ func (l *load) start() {
 	}
 }
 
+func seconds(when time.Time) float64 { return float64(when.UnixMicro()) / 1e6 }
+
 func (l *load) report() map[string]any {
-	servers, reasons := map[string]int{}, map[string]int{}
+	servers, reasons, lost := map[string]int{}, map[string]int{}, []map[string]any{}
 	var requests, rebound, migrated, broken, moved int
 	var longest time.Duration
 	fewest := -1
@@ -375,6 +382,7 @@ func (l *load) report() map[string]any {
 		if c.broken != "" {
 			broken++
 			reasons[c.broken]++
+			lost = append(lost, map[string]any{"server": c.server, "asked": seconds(c.asked), "until": seconds(c.until), "why": c.broken})
 		} else if fewest < 0 || c.requests < fewest {
 			fewest = c.requests
 		}
@@ -387,7 +395,7 @@ func (l *load) report() map[string]any {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return map[string]any{
-		"held": len(l.held), "by_server": servers, "broken": broken, "reasons": reasons, "requests": requests, "fewest_requests": fewest,
+		"held": len(l.held), "by_server": servers, "broken": broken, "reasons": reasons, "lost": lost, "requests": requests, "fewest_requests": fewest,
 		"moved": moved, "rebound": rebound, "migrated": migrated, "longest_answer_s": longest.Seconds(),
 		"short": l.short, "short_broken": append([]string{}, l.shortBroken...),
 	}
