@@ -33,8 +33,7 @@ def run(stage):
     stage.say(f"their clients end all {ended}: drained returns {code}")
 
     for director in fleet.running():
-        # The exporter reads the sockets again after at most 5 s.
-        done = wait_until(lambda: not_refused(remove(director, proxy)), "edit to see that no connection is left")
+        done = remove_when_unused(director, proxy)
         stage.expect("edit removes a proxy that has no connections", done.returncode == 0, done.stderr)
     proxy.power_off()
     new = stage.new_connections("removed")
@@ -49,8 +48,17 @@ def remove(director, proxy):
     return edit(director, "remove", proxy.address, "--proxies", HOSTS, check=False)
 
 
-def not_refused(done):
-    return done if done.returncode != REFUSED else None
+def remove_when_unused(director, proxy):
+    """Repeats the edit while it is refused: the exporter reads the sockets again after at most 5 s."""
+    done = None
+
+    def attempt():
+        nonlocal done
+        done = remove(director, proxy)
+        return done.returncode != REFUSED
+
+    wait_until(attempt, lambda: f"edit to see that no connection is left; it says: {done.stderr}")
+    return done
 
 
 def left(proxy):
