@@ -110,13 +110,14 @@ class Events:
             director.reload()
         except LabError:
             pass
-        self._build_again(director)
+        # build-config does not replace what may be somebody's text, unless it is told so.
+        self._build_again(director, *["--force"] * (event.detail["damage"] == "text"))
 
     @staticmethod
-    def _build_again(director):
+    def _build_again(director, *options):
         def built():
             try:
-                cli("build-config", director.source, director.table, build=director.build)
+                cli("build-config", *options, director.source, director.table, build=director.build)
                 director.reload()
                 return True
             except LabError:
