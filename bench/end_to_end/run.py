@@ -148,11 +148,11 @@ class Bench:
                 most = max(self.load(contestant, window, "--window", str(WINDOW))["received"] / window, LEAST)
                 for fraction in [each for each in FRACTIONS for _ in range(TRIES)]:
                     done = self.load(contestant, rate, "--rate", f"{most * fraction:.0f}")
-                    if done["received"] == done["sent"]:
+                    if 0 < done["received"] == done["sent"]:
                         break
-                row |= {"rate": round(done["sent"] / rate), "lossless": done["received"] == done["sent"], "shares": []}
+                row |= {"rate": round(done["sent"] / rate), "lossless": 0 < done["received"] == done["sent"], "shares": []}
                 for percent in SHARES:
-                    tries = [self.load(contestant, share, "--rate", f"{row['rate'] * percent / 100:.0f}") for _ in range(TRIES)]
+                    tries = [self.load(contestant, share, "--rate", f"{max(row['rate'] * percent / 100, LEAST):.0f}") for _ in range(TRIES)]
                     row["shares"].append({"percent": percent, **min(tries, key=lambda each: (each["sent"] - each["received"], each["p99"]))})
                 # A rate that passed once and loses later was disturbed.
                 row["noisy"] = not row["lossless"] or any(each["received"] < each["sent"] for each in row["shares"])
