@@ -6,7 +6,7 @@ import os
 import subprocess
 from base64 import b64decode, b64encode
 
-from lab.tools import TIMEOUT_S, LabError, check_tools, endpoint, program, read, wait_until, write
+from lab.tools import TIMEOUT_S, LabError, check_tools, endpoint, kill_group, program, read, wait_until, write
 
 CLIENTS, PEERS = 2379, 2380  # ports
 PREFIX = "/glb/lab"
@@ -126,15 +126,14 @@ class Agent:
     def start(self):
         with open(self.log, "a") as log:
             self.process = self.host.start(*self.before, program("glb-fleet", self.director.build), "run", "--config-file", self.conf,
-                                           stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                                           stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0)
 
     def check(self):
         if self.process.poll() is not None:
             raise LabError(f"glb-fleet on {self.director.name} stopped:\n{read(self.log)}")
 
     def kill(self):
-        self.process.kill()
-        self.process.wait(TIMEOUT_S)
+        kill_group(self.process)
 
     def restart(self):
         """As `systemctl restart` does."""

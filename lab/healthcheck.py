@@ -9,7 +9,7 @@ import subprocess
 import time
 from functools import partial
 
-from lab.tools import TIMEOUT_S, LabError, endpoint, program, read, wait_until, write
+from lab.tools import TIMEOUT_S, LabError, endpoint, kill_group, program, read, wait_until, write
 
 PORT = 19521
 METRICS = 'listen = "{}";\n'  # for Prometheus on another host
@@ -46,7 +46,7 @@ class Healthcheck:
         with open(self.log, "a") as log:
             self.process = self.director.host.start(
                 *self.before, program("glb-healthcheck", self.director.build), "--config-file", self.conf,
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0)
 
     def wait_ready(self):
         """Waits until the director uses a table with the first results."""
@@ -67,8 +67,7 @@ class Healthcheck:
             raise LabError(f"glb-healthcheck on {self.director.name} ended with exit code {self.process.returncode}:\n{self.text()}")
 
     def kill(self):
-        self.process.kill()
-        self.process.wait()
+        kill_group(self.process)
 
     def publish(self, table):
         """Replaces the operators' table with a rename. Returns when the director uses it."""

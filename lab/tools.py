@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Paths of the tree and of its programs, errors, waits and files."""
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sysconfig
 import time
@@ -101,6 +103,22 @@ def wait_until(condition, what, timeout_s=TIMEOUT_S):
     if not result:
         raise LabError(f"waited {timeout_s} s for {what() if callable(what) else what}")
     return result
+
+
+def kill_group(process):
+    """Kills a program that leads its process group, and what it runs, such as unshare(1), which is not the parent of its program at once."""
+    with contextlib.suppress(OSError):
+        children = read(f"/proc/{process.pid}/task/{process.pid}/children").split()
+        os.killpg(process.pid, signal.SIGKILL)
+        wait_until(lambda: not any(map(runs, children)), f"the end of {children}")
+    process.wait(TIMEOUT_S)
+
+
+def runs(pid):
+    try:
+        return read(f"/proc/{pid}/stat").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def read(path):

@@ -22,7 +22,7 @@ from lab.chaos.run import Run
 from lab.chaos.tables import Recorder, Rows, said
 from lab.net import Namespace, connect, mac
 from lab.table import Table
-from lab.tools import TIMEOUT_S, wait_until
+from lab.tools import TIMEOUT_S, kill_group, runs, wait_until
 from lab.topology import GUE_PORT
 from lab_process import assert_nothing_left, environment, new_mark, started_by
 from support.tree import TREE
@@ -217,6 +217,19 @@ def test_a_link_that_sends_packets_twice_counts_each():
     finally:
         proxy.close()
         router.close()
+
+
+# Programs that are killed
+
+
+def test_a_program_in_another_namespace_is_killed_however_early():
+    """unshare(1) tells the kernel that its child must die with it only after the child has begun to run."""
+    mark = new_mark()
+    for number in range(300):
+        process = subprocess.Popen(["unshare", "--time", "--fork", "--kill-child=KILL", "sleep", "600"], env=environment(mark), process_group=0)
+        time.sleep(number * 1e-5)
+        kill_group(process)
+    assert not {pid for pid in started_by(mark) if runs(pid)}
 
 
 # The record of a run
