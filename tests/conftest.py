@@ -2,6 +2,11 @@
 import faulthandler
 import os
 import signal
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
 
 # The limit of waits, also in the labs that tests start. A test must pass beside a load that takes nearly all of the CPUs.
 os.environ.setdefault("GLB_LAB_TIMEOUT_S", "240")
@@ -13,9 +18,14 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 def pytest_addoption(parser):
     parser.addoption("--part", metavar="N/M", help="run only every Mth test, from the Nth: all M parts together run each test once")
+    parser.addoption("--quick", action="store_true", help="leave out the files that tests/slow.txt names")
 
 
 def pytest_collection_modifyitems(config, items):
+    if config.getoption("quick"):
+        slow = {TESTS / line for line in (TESTS / "slow.txt").read_text().splitlines()}
+        config.hook.pytest_deselected(items=[item for item in items if item.path in slow])
+        items[:] = [item for item in items if item.path not in slow]
     if part := config.getoption("part"):
         first, parts = map(int, part.split("/"))
         items[:] = items[first - 1 :: parts]
@@ -24,3 +34,9 @@ def pytest_collection_modifyitems(config, items):
 def pytest_configure():
     """script/test ends a leg that hangs by SIGTERM: shows in which test, and where. pytest captures file descriptor 2 only during a test."""
     faulthandler.register(signal.SIGTERM, os.dup(2), chain=True)
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """A run of slow files alone has nothing to do with --quick, which is no failure."""
+    if session.config.getoption("quick") and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        session.exitstatus = pytest.ExitCode.OK

@@ -81,3 +81,13 @@ def test_interrupted_run_says_which_legs_ran(tree):
         os.kill(process.pid, signal.SIGTERM)
         assert "interrupted; these legs ran: shell\n" in process.communicate(timeout=TIMEOUT_S)[0]
     assert process.returncode == 130
+
+
+def test_quick_leaves_out_the_slow_files():
+    header, *slow = (TREE / "tests/slow.txt").read_text(encoding="ascii").splitlines()
+    assert header.startswith("#") and slow and all((TREE / "tests" / path).is_file() for path in slow)
+    both = [TREE / "tests" / slow[0], TREE / "tests/docs/test_man_pages.py"]
+    code, out = run("/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--quick", "--collect-only", *both)
+    assert code == 0 and "test_man_pages.py::" in out and slow[0] not in out and "deselected" in out, out
+    code, out = run("/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--quick", both[0])
+    assert code == 0 and "deselected" in out, out  # a leg may have no other files
