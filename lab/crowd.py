@@ -8,14 +8,15 @@ scenario sends all its packets through that director. Belongs to one thread.
 import contextlib
 import resource
 import socket
+import time
 from dataclasses import dataclass, field
 
 from lab.load import Clients, why
 from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, VIPS
 
 FIRST_PORT, FLOWS = 22000, 43000  # behind the ports of the long-lived connections of load.py
-TIMEOUT_S = 3
 WINDOW = 64  # connections that do something at the same time; a burst of all would fill queues and keep the services busy
+TIMEOUT_S = 10  # of a window, so that a way that loses everything does not take this time for each connection
 
 
 def windows(items):
@@ -36,18 +37,19 @@ class Member:
     def question(self):
         return f"{self.flow[2]} {self.asked}\n".encode()
 
-    def send(self):
+    def send(self, deadline):
         try:
-            self.socket.settimeout(TIMEOUT_S)
+            self._wait_until(deadline)
             self.socket.sendall(self.question())
         except OSError as error:
             self._break(why(error))
 
-    def receive(self):
+    def receive(self, deadline):
         """Reads the answer, unless the connection is broken."""
         if self.broken:
             return
         try:
+            self._wait_until(deadline)
             answer = b""
             while not answer.endswith(b"\n") and (data := self.socket.recv(4096)):
                 answer += data
@@ -61,11 +63,15 @@ class Member:
         self.proxy = proxy.decode()
         self.asked += 1
 
-    def close(self):
+    def close(self, deadline):
         """Waits for the end of the service's side, without a check: the table may have changed since the last question."""
         with contextlib.suppress(OSError):
+            self._wait_until(deadline)
             self.socket.recv(1)
         self.socket.close()
+
+    def _wait_until(self, deadline):
+        self.socket.settimeout(max(0.001, deadline - time.monotonic()))
 
     def _break(self, reason):
         self.broken = reason
@@ -116,10 +122,11 @@ class Crowd:
         """Exchanges data on the connections that are not broken yet. Returns those that broke now."""
         asked = [member for member in members if not member.broken]
         for window in windows(asked):
+            deadline = time.monotonic() + TIMEOUT_S
             for member in window:
-                member.send()
+                member.send(deadline)
             for member in window:
-                member.receive()
+                member.receive(deadline)
         return [member for member in asked if member.broken]
 
     def end(self, members):
@@ -128,7 +135,8 @@ class Crowd:
             alive = [member for member in window if not member.broken]
             for member in alive:
                 member.socket.shutdown(socket.SHUT_WR)
+            deadline = time.monotonic() + TIMEOUT_S
             for member in alive:
-                member.close()
+                member.close(deadline)
         ended = {member.flow for member in members}
         self.members = [member for member in self.members if member.flow not in ended]
