@@ -53,6 +53,8 @@ static void check_text(const struct table_document *document)
 	size_t size, same;
 	char *text = table_document_text(document, &size), *twice;
 
+	if (strlen(document->text) != document->size)
+		abort();
 	if (table_json_parse_document(text, size, &again, &faults) != 0)
 		abort();
 	twice = table_document_text(&again, &same);

@@ -235,6 +235,20 @@ static void test_syntax_errors_name_line_and_column(void **state)
 	}
 }
 
+static void test_a_byte_0_is_no_json(void **state)
+{
+	/* jansson accepts it behind a number. */
+	static const char text[] = "{\"x-number\":\n 443\0, \"tables\": []}";
+	struct faults faults = {.file = "t.json"};
+	struct table_set set;
+
+	(void)state;
+	assert_int_equal(table_json_parse(text, sizeof(text) - 1, &set, &faults), -EINVAL);
+	assert_string_equal(
+		faults_first_error(&faults), "t.json:2: not JSON: has a byte 0, as UTF-16 does: save it as UTF-8");
+	faults_clear(&faults);
+}
+
 static void test_all_faults_are_named_and_not_only_the_first(void **state)
 {
 	struct faults faults;
@@ -321,6 +335,7 @@ int main(void)
 		cmocka_unit_test(test_null_instead_of_an_array_is_an_empty_array),
 		cmocka_unit_test(test_wrong_structure_is_named),
 		cmocka_unit_test(test_syntax_errors_name_line_and_column),
+		cmocka_unit_test(test_a_byte_0_is_no_json),
 		cmocka_unit_test(test_all_faults_are_named_and_not_only_the_first),
 		cmocka_unit_test(test_faults_have_line_and_column),
 		cmocka_unit_test(test_long_values_are_cut_and_control_characters_escaped),

@@ -70,6 +70,20 @@ static void watch(void)
 	json_set_alloc_funcs(watched_malloc, clear_and_free);
 }
 
+/* jansson accepts a byte 0 behind a number, where the text would end for whoever copies it. */
+static int reject_zero(const char *text, size_t size, struct faults *faults)
+{
+	const char *zero = memchr(text, '\0', size);
+	struct faults_place place = {.line = 1};
+
+	if (!zero)
+		return 0;
+	for (; text < zero; text++)
+		place.line += *text == '\n';
+	faults_error_at(faults, &place, "not JSON: has a byte 0, as UTF-16 does: save it as UTF-8");
+	return -EINVAL;
+}
+
 int json_reader_parse(const char *text, size_t size, json_t **root, struct faults *faults)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -77,6 +91,9 @@ int json_reader_parse(const char *text, size_t size, json_t **root, struct fault
 	json_error_t where;
 
 	pthread_once(&once, watch);
+	*root = NULL;
+	if (reject_zero(text, size, faults))
+		return -EINVAL;
 	failed = false;
 	*root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
 	if (failed) {
