@@ -19,6 +19,7 @@ from support.cli import run_json
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess, sum_of_verdicts, write_table
 from support.health import wait_health
+from support.tree import BUILD
 from support.underlay import FAMILIES, Underlay
 
 AUTO = {**CONFIG, "outbound_gateway_mac": "auto"}
@@ -380,6 +381,15 @@ def test_neighbours_that_reply(link, tmp_path):
         wait_until(lambda: "next hop 10.255.0.20 on director: it does not reply to the kernel" in host.log, "a warning")
         give_client("add", "10.255.0.20/32")
         host.wait_next_hops({"10.255.0.20": client})
+
+
+def test_a_permanent_neighbour_that_comes_just_before_the_probe_stays(link, tmp_path, monkeypatch):
+    """Since Linux 5.16, it becomes another one if the kernel is asked to resolve it."""
+    monkeypatch.setenv("LD_PRELOAD", str(BUILD / "tests/driver/early_neighbour.so"))
+    monkeypatch.setenv("EARLY_NEIGHBOUR", link.underlay.write(f"ip neigh replace 10.255.0.17 lladdr {THIRD} dev director"))
+    with Host(link, tmp_path, document("10.255.0.17")) as host:
+        host.wait_next_hops({"10.255.0.17": THIRD})
+        assert "PERMANENT" in host.ip("neigh show 10.255.0.17 dev director")
 
 
 def test_next_hops_are_resolved_without_cap_net_admin(link, tmp_path):

@@ -144,11 +144,19 @@ static void send_datagram(const struct neighbour_key *key)
 	close(fd);
 }
 
+/*
+ * Since Linux 5.16, NTF_USE makes a permanent entry one that the kernel resolves, and may lose. An operator may have
+ * added one that has not arrived as an event.
+ */
 void kernel_probe(struct netlink *kernel, const struct neighbour_key *key)
 {
 	char buf[NETLINK_MAX];
-	uint16_t flags = NLM_F_CREATE | NLM_F_REPLACE;
+	struct neighbour_entry entry;
+	int error = kernel_neighbour(kernel, key, &entry);
+	uint16_t flags = NLM_F_CREATE | (error == -ENOENT ? NLM_F_EXCL : NLM_F_REPLACE);
 
+	if (!error && entry.state & (NUD_PERMANENT | NUD_NOARP))
+		return;
 	if (netlink_get(kernel, put_neighbour(buf, RTM_NEWNEIGH, flags, NTF_USE, key)) == -EPERM)
 		send_datagram(key); /* CAP_NET_ADMIN is missing */
 }
