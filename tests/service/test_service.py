@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from scapy.layers.inet import IP, TCP
 
+from lab.net import link as state_of
 from lab.tools import TIMEOUT_S, wait_until
 
 from support import pcap
@@ -130,6 +131,7 @@ def test_director_is_ready_only_when_it_can_forward(link, manager, tmp_path):
     """
     table = write_table(tmp_path / "table", traffic.TABLE)
     link.client.run(*"ip link set client down".split())
+    wait_until(lambda: state_of(link.director, "director")["operstate"] != "UP", "the interface to have no carrier")  # later on a busy machine
     config = {**CONFIG, "outbound_gateway_mac": "auto", "idle": "sleep"}
     with DirectorProcess(["net_af_packet0,iface=director"], config, table, prefix=link.director.command()) as director:
         before = manager.wait_for("WATCHDOG=1")
