@@ -4,8 +4,6 @@ import os
 import signal
 from pathlib import Path
 
-import pytest
-
 TESTS = Path(__file__).parent
 
 # The limit of waits, also in the labs that tests start. A test must pass beside a load that takes nearly all of the CPUs.
@@ -34,9 +32,3 @@ def pytest_collection_modifyitems(config, items):
 def pytest_configure():
     """script/test ends a leg that hangs by SIGTERM: shows in which test, and where. pytest captures file descriptor 2 only during a test."""
     faulthandler.register(signal.SIGTERM, os.dup(2), chain=True)
-
-
-def pytest_sessionfinish(session, exitstatus):
-    """A run of slow files alone has nothing to do with --quick, which is no failure."""
-    if session.config.getoption("quick") and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
-        session.exitstatus = pytest.ExitCode.OK
