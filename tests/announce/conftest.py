@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-import tempfile
-from pathlib import Path
 
 import pytest
 from announcer import Announcer, FakeDirector
 
+from support.folders import short_folder
+
 
 @pytest.fixture
 def folder():
-    # pytest's folders can be too long: a socket's path has at most 107 bytes.
-    with tempfile.TemporaryDirectory(prefix="glb-") as name:
-        yield Path(name)
+    with short_folder() as path:
+        yield path
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import json
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from rollouts import BACKENDS, Fleet, rollout_lines, timeless
 
 from lab.tools import wait_until
 from support.cli import run, table, write_tables
+from support.folders import short_folder
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +35,8 @@ def connect(tmp_path):
 
 @pytest.fixture
 def folder():
-    # pytest's folders can be too long: a socket's path has at most 107 bytes.
-    with tempfile.TemporaryDirectory(prefix="glb-") as name:
-        yield Path(name)
+    with short_folder() as path:
+        yield path
 
 
 @pytest.fixture

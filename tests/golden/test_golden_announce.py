@@ -2,20 +2,18 @@
 """What glb-announce prints about itself, and the errors about its configuration. It has no metrics."""
 
 import json
-import tempfile
-from pathlib import Path
 
 import pytest
 from announcer import Announcer, FakeDirector
 from golden import check, errors_about_keys, reflowed, sections, shape
 
 from lab.tools import wait_until
+from support.folders import short_folder
 
 @pytest.fixture
 def announcer():
-    # pytest's folders can be too long: a socket's path has at most 107 bytes.
-    with tempfile.TemporaryDirectory(prefix="glb-") as name:
-        made = Announcer(Path(name))
+    with short_folder() as folder:
+        made = Announcer(folder)
         made.environment["SUDO_USER"] = "alice"
         yield made
         made.__exit__()

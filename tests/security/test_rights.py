@@ -3,15 +3,13 @@
 
 The units deny groups of systemd, because another C library or kernel may use other calls of a group for the same work."""
 
-import tempfile
-from pathlib import Path
-
 import pytest
 from conftest import Host
 from etcd import Etcd
 from work import WORK, Rights
 
 from support import units
+from support.folders import short_folder
 
 GROUPS = sorted(word for word in units.groups()["@system-service"] if word.startswith("@") and word != "@default")
 # What the usual work in a test does not need, and why the unit allows it.
@@ -61,8 +59,8 @@ def host():
 
 @pytest.fixture
 def work(host, etcd):
-    with tempfile.TemporaryDirectory(prefix="glb-") as name:
-        yield lambda unit, **less: WORK[unit](Rights(unit, host, Path(name), etcd, **less))
+    with short_folder() as folder:
+        yield lambda unit, **less: WORK[unit](Rights(unit, host, folder, etcd, **less))
 
 
 def test_every_unit_has_its_work():

@@ -8,7 +8,6 @@ import re
 import signal
 import socketserver
 import subprocess
-import tempfile
 import threading
 import urllib.error
 import urllib.request
@@ -22,6 +21,7 @@ from support import pcap
 from support.cli import table
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess
+from support.folders import short_folder
 from support.ports import reserved_port
 from support.tree import CLI, FLEET, HEALTHCHECK, REDIRECT
 
@@ -58,8 +58,8 @@ def document(**more):
 
 @pytest.fixture
 def folder():
-    with tempfile.TemporaryDirectory(prefix="glb-") as name:
-        yield Path(name)
+    with short_folder() as path:
+        yield path
 
 
 @pytest.fixture

@@ -8,8 +8,6 @@ import select
 import signal
 import socket
 import struct
-import tempfile
-from pathlib import Path
 
 import pytest
 
@@ -19,6 +17,7 @@ from support import traffic
 from support.compare import count
 from support.director_conf import CONFIG, OPEN
 from support.director_process import DirectorProcess, sum_of_verdicts, verdicts, write_table
+from support.folders import short_folder
 from support.health import wait_health
 from support.vectors import PACKETS, packet_groups
 
@@ -70,10 +69,10 @@ def hosts():
     """Makes two hosts with these ends of a socket."""
     if os.getuid() != 0:
         pytest.skip("network namespaces need root")
-    with tempfile.TemporaryDirectory(prefix="glb-") as folder, contextlib.ExitStack() as stack:  # pytest's folders can be too long for a socket
+    with short_folder() as folder, contextlib.ExitStack() as stack:
 
         def make(*ends):
-            made = [Host(number, end, Path(folder)) for number, end in enumerate(ends, 1)]
+            made = [Host(number, end, folder) for number, end in enumerate(ends, 1)]
             for host in made:
                 stack.callback(host.namespace.close)
             return made

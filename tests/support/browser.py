@@ -3,12 +3,11 @@
 
 import json
 import subprocess
-import tempfile
-from pathlib import Path
 
 import html5lib
 
 from lab.tools import TIMEOUT_S
+from support.folders import short_folder
 
 
 class Page:
@@ -77,9 +76,9 @@ def run_here(*command):
 
 def browse(host, url, scripts=True, seconds=0):
     """Opens a page in Chromium on a host, or here if it is None, and returns what it has made of it after so many seconds of the browser's clock."""
-    with tempfile.TemporaryDirectory(prefix="glb-browser.") as profile:
+    with short_folder() as profile:
         if not scripts:
-            preferences = Path(profile, "Default/Preferences")
+            preferences = profile / "Default/Preferences"
             preferences.parent.mkdir()
             preferences.write_text(json.dumps({"profile": {"default_content_setting_values": {"javascript": 2}}}))
         done = (host.run if host else run_here)(
