@@ -51,10 +51,10 @@ class Broken:
 
 
 class Judge:
-    """`row_of(table, flow)` gives the names of the hops of a flow, first hop first."""
+    """`row_of(table, flow)` gives the names of the hops of a flow, first hop first; `names_of(table)` those of all proxies of a table."""
 
-    def __init__(self, facts, uses, row_of):
-        self.facts, self.uses, self.row_of = facts, uses, row_of
+    def __init__(self, facts, uses, row_of, names_of=None):
+        self.facts, self.uses, self.row_of, self.names_of = facts, uses, row_of, names_of
 
     def explain(self, broken):
         """Why the model says that this connection breaks; None: it should not have."""
@@ -72,12 +72,12 @@ class Judge:
             return "cut"
         return "unseen" if self.unseen(broken.since, broken.until) else None
 
-    def explain_quic(self, broken, removed):
-        """Why a QUIC connection breaks. Its connection ID leads packets to its proxy by any row, unless the proxy is in no table: `removed`."""
-        if broken.proxy in removed:
+    def explain_quic(self, broken):
+        """Why a QUIC connection breaks. Its connection ID leads packets to its proxy by any row, unless a table lacks the proxy: "removed"."""
+        if any(broken.proxy not in self.names_of(table) for table in self.tables(broken.since, broken.until)):
             return "removed"
         cut = broken.why.startswith("timeout") and self._away_s(broken, [[broken.proxy]]) >= WAITED_SHARE * (broken.until - broken.asked)
-        return "cut" if cut else None
+        return "cut" if cut else "unseen" if self.unseen(broken.since, broken.until) else None
 
     def unseen(self, start, end):
         """Whether a director may have used a table meanwhile that nobody saw. Then the rows are not known."""
@@ -96,8 +96,11 @@ class Judge:
         return self.rows_of(broken.flow, broken.since, broken.until)
 
     def rows_of(self, flow, start, end):
-        tables = {use.table for use in self.uses if use.table is not None and use.start <= end and use.end >= start}
-        return [self.row_of(table, flow) for table in tables]
+        return [self.row_of(table, flow) for table in self.tables(start, end)]
+
+    def tables(self, start, end):
+        """All tables that any director used meanwhile."""
+        return {use.table for use in self.uses if use.table is not None and use.start <= end and use.end >= start}
 
     def _during(self, kinds, subject, start, end):
         return any(fact.kind in kinds and fact.subject == subject and fact.overlaps(start, end) for fact in self.facts)

@@ -4,7 +4,6 @@
 import collections
 import functools
 import json
-import math
 import signal
 import subprocess
 import time
@@ -13,7 +12,7 @@ from pathlib import Path
 from lab import quic
 from lab.chaos import plan
 from lab.chaos.events import Events
-from lab.chaos.judge import Broken, Judge, Use, verdicts_missing
+from lab.chaos.judge import Broken, Judge, verdicts_missing
 from lab.chaos.links import Ledger, Links
 from lab.chaos.tables import Digests, Recorder, Rows, said
 from lab.clients import Load
@@ -157,7 +156,7 @@ class Run:
         self.settle()
         self.say(f"{time.monotonic() - self.start:7.1f} s  all connections end")
         if self.quic:
-            self._judge_quic(self.quic.stop())
+            moved = self.quic.stop()
         loaded = self.load.stop()
         self.look()
         for director in self.fleet.directors.values():
@@ -167,7 +166,10 @@ class Run:
             if not recorder.is_alive():
                 self.fault(f"the record of the tables of {recorder.director.name} ended early: see the message above")
             recorder.stop()
-        report = self._judge_connections(loaded)
+        judge = self._judge()
+        if self.quic:
+            self._judge_quic(judge, moved)
+        report = self._judge_connections(judge, loaded)
         report["packets"] = self._judge_packets()
         return {
             **self._head(), "events": dict(sorted(self.done.items())), "left_out": len(self.left_out), **report, "faults": self.faults, "passed": not self.faults,
@@ -178,22 +180,19 @@ class Run:
         return {"seed": self.settings["seed"], "minutes": self.settings["minutes"], "underlay": shape.underlay, "hops": shape.hops,
                 "quic": shape.quic, "other": self.settings["other"]}
 
-    def _judge_quic(self, report):
-        removed = {event.detail["proxy"] for event in self.events if event.detail.get("verb") == "remove"}
-        judge = Judge(self.chaos.all_facts(), [Use(name, None, self.start, math.inf) for name in self.fleet.directors], None)
+    def _judge_quic(self, judge, report):
         reasons, boot = collections.Counter(), time.time() - time.monotonic()
         for each in report["lost"]:
             asked, until = each["asked"] - boot, each["until"] - boot
-            reason = judge.explain_quic(Broken(None, each["server"], asked, asked, until, each["why"]), removed)
+            reason = judge.explain_quic(Broken(None, each["server"], asked, asked, until, each["why"]))
             reasons[reason or "nothing"] += 1
             if not reason:
                 self.fault(f"a QUIC connection of {each['server'] or 'no proxy'} broke, and nothing explains it: {each['why']}, "
                            f"from {asked - self.start:.2f} to {until - self.start:.2f} s")
         self.quic_report = {**{name: report[name] for name in ("held", "broken", "moved", "requests")}, "reasons": dict(reasons)}
 
-    def _judge_connections(self, loaded):
-        texts = [text for recorder in self.recorders for _, text in recorder.texts]
-        self.say(f"{time.monotonic() - self.start:7.1f} s  the judge looks at {len(set(texts))} tables and {loaded['held'] + loaded['short']} connections")
+    def _judge(self):
+        """A judge who knows which table each director used when. That nobody published one is a fault."""
         digests, uses = self.digests.stop(), []
         for recorder in self.recorders:
             found, unknown = recorder.uses(digests)
@@ -204,7 +203,12 @@ class Run:
         for use in {use.table: use for use in uses if use.table is not None}.values():
             if said(use.table) not in published:
                 self.fault(f"{use.director} used a table that nobody published: {use.table}")
-        judge = Judge(self.chaos.all_facts(), uses, self._rows())
+        rows = Rows({proxy.address: name for name, proxy in self.fleet.proxies.items()})
+        return Judge(self.chaos.all_facts(), uses, functools.cache(lambda text, flow: rows.of(text, tuple(flow))), functools.cache(rows.names))
+
+    def _judge_connections(self, judge, loaded):
+        tables = {use.table for use in judge.uses} - {None}
+        self.say(f"{time.monotonic() - self.start:7.1f} s  the judge looks at {len(tables)} tables and {loaded['held'] + loaded['short']} connections")
         self._judge_landings(judge, loaded["landed"])
         reasons, unpredicted = collections.Counter(), []
         for broken in broken_of(loaded):
@@ -216,7 +220,7 @@ class Run:
         total = loaded["held"] + loaded["short"]
         return {
             "connections": total, "exchanges": loaded["exchanges"], "broken": sum(reasons.values()), "reasons": dict(reasons),
-            "predicted": sum(reasons.values()) - len(unpredicted), "unpredicted": len(unpredicted), "tables": len({use.table for use in uses} - {None}),
+            "predicted": sum(reasons.values()) - len(unpredicted), "unpredicted": len(unpredicted), "tables": len(tables),
             **({"quic_connections": self.quic_report} if self.quic else {})}
 
     def _judge_landings(self, judge, landed):
@@ -230,10 +234,6 @@ class Run:
             self.fault(f"{text}: {each}")
         if len(found) > SHOWN:
             self.fault(f"{text}: {len(found) - SHOWN} more")
-
-    def _rows(self):
-        rows = Rows({proxy.address: name for name, proxy in self.fleet.proxies.items()})
-        return functools.cache(lambda text, flow: rows.of(text, tuple(flow)))
 
     def _judge_packets(self):
         poll(self._quiet, TIMEOUT_S)

@@ -143,6 +143,10 @@ class Rows:
         self.name_of = name_of
         self._table = functools.lru_cache(32)(lambda text: load_tables(json.loads(text))[0])
 
+    def names(self, text):
+        """The proxies of a table."""
+        return {self.name_of.get(str(ipaddress.ip_address(each["ip"])), "a stranger") for each in json.loads(text)["tables"][0]["backends"]}
+
     def of(self, text, flow):
         vip, address, port = flow
         source, table = ipaddress.ip_address(address).packed, self._table(text)

@@ -187,14 +187,23 @@ def test_frames_without_a_verdict_are_missing():
 
 
 @pytest.mark.parametrize("proxy, why, facts, explained", [
-    ("proxy-9", "timeout: 30 s", [], "removed"),
+    ("proxy-2", "timeout: 30 s", [], "removed"),
+    ("proxy-2", "timeout: 30 s", [("away", "proxy-2", 0, 99)], "removed"),
+    ("proxy-3", "timeout: 30 s", [], None),  # in no table before and after it
     ("proxy-1", "timeout: 30 s", [("away", "proxy-1", 0, 15), ("hurt", "director-1", 15, 25)], "cut"),
     ("proxy-1", "timeout: 30 s", [("away", "proxy-1", 0, 15), ("hurt", "director-1", 15, 24)], None),
     ("proxy-1", "timeout: 30 s", [("away", "proxy-2", 0, 99), ("away", "etcd-1", 0, 99)], None),
     ("proxy-1", "wrong answer", [("away", "proxy-1", 0, 99)], None)])
 def test_a_quic_connection_needs_its_proxy_and_the_ways_to_it(proxy, why, facts, explained):
-    judge = Judge([Fact(*fact) for fact in facts], [Use("director-1", None, 0, math.inf)], None)
-    assert judge.explain_quic(Broken(None, proxy, 10, 10, 40, why), {"proxy-9"}) == explained
+    names = {"before": ["proxy-1"], "now": ["proxy-1", "proxy-2", "proxy-3"], "other": ["proxy-1", "proxy-3"], "after": ["proxy-1"]}
+    uses = [Use("director-1", "before", 0, 9.9), Use("director-1", "now", 9.9, 41), Use("director-2", "other", 20, 30), Use("director-1", "after", 41, 50)]
+    judge = Judge([Fact(*fact) for fact in facts], uses, None, names.get)
+    assert judge.explain_quic(Broken(None, proxy, 10, 10, 40, why)) == explained
+
+
+def test_a_table_that_nobody_saw_explains_a_broken_quic_connection():
+    judge = Judge([], [Use("director-1", "now", 0, 50), Use("director-2", None, 39, 50)], None, lambda table: ["proxy-1"])
+    assert [judge.explain_quic(Broken(None, "proxy-1", 10, 10, until, "timeout: 30 s")) for until in (38, 40)] == [None, "unseen"]
 
 
 # The links
