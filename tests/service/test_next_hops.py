@@ -383,10 +383,12 @@ def test_neighbours_that_reply(link, tmp_path):
         host.wait_next_hops({"10.255.0.20": client})
 
 
-def test_a_permanent_neighbour_that_comes_just_before_the_probe_stays(link, tmp_path, monkeypatch):
+@pytest.mark.parametrize("failing", ["0", "3"])  # the third question is that of the first probe
+def test_a_permanent_neighbour_that_comes_just_before_the_probe_stays(failing, link, tmp_path, monkeypatch):
     """Since Linux 5.16, it becomes another one if the kernel is asked to resolve it."""
     monkeypatch.setenv("LD_PRELOAD", str(BUILD / "tests/driver/early_neighbour.so"))
     monkeypatch.setenv("EARLY_NEIGHBOUR", link.underlay.write(f"ip neigh replace 10.255.0.17 lladdr {THIRD} dev director"))
+    monkeypatch.setenv("FAILING_READS", failing)
     with Host(link, tmp_path, document("10.255.0.17")) as host:
         host.wait_next_hops({"10.255.0.17": THIRD})
         assert "PERMANENT" in host.ip("neigh show 10.255.0.17 dev director")

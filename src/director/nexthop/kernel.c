@@ -153,10 +153,10 @@ void kernel_probe(struct netlink *kernel, const struct neighbour_key *key)
 	char buf[NETLINK_MAX];
 	struct neighbour_entry entry;
 	int error = kernel_neighbour(kernel, key, &entry);
-	uint16_t flags = NLM_F_CREATE | (error == -ENOENT ? NLM_F_EXCL : NLM_F_REPLACE);
+	uint16_t flags = NLM_F_CREATE | (error ? NLM_F_EXCL : NLM_F_REPLACE);
 
-	if (!error && entry.state & (NUD_PERMANENT | NUD_NOARP))
-		return;
+	if (error ? error != -ENOENT : entry.state & (NUD_PERMANENT | NUD_NOARP))
+		return; /* after another error, a later probe reads it again */
 	if (netlink_get(kernel, put_neighbour(buf, RTM_NEWNEIGH, flags, NTF_USE, key)) == -EPERM)
 		send_datagram(key); /* CAP_NET_ADMIN is missing */
 }
