@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import subprocess
 
 from lab.tools import wait_until
@@ -25,6 +26,11 @@ def systemctl(*arguments, check=True):
 
 def show(unit, name):
     return systemctl("show", "--value", f"--property={name}", unit).stdout.strip()
+
+
+def kill(unit, number=signal.SIGKILL):
+    """Sends this signal to the unit's process. A unit without one has the MainPID 0, which would be the processes of the test."""
+    os.kill(wait(lambda: int(show(unit, "MainPID")), f"a process of {unit}"), number)
 
 
 def wait(condition, what):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lab.net import Namespace
-from support.guest import install, log, run, show, stats, systemctl, wait  # noqa: F401
+from support.guest import install, kill, log, run, show, stats, systemctl, wait  # noqa: F401
 from support.tree import TREE
 
 VIP = "203.0.113.10"

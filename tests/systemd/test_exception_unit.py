@@ -3,13 +3,12 @@
 
 import json
 import os
-import signal
 import socket
 from pathlib import Path
 
 import pytest
 
-from conftest import log, run, show, systemctl, table, wait
+from conftest import kill, log, run, show, systemctl, table, wait
 from support.director_conf import CONFIG, write_config
 
 UNIT = "glb-director.service"
@@ -80,7 +79,7 @@ def test_kernel_is_reached(peer, files, memory):
     assert interface("glb0")["address"] == interface("lb0")["address"]
     assert "UP" in interface("glb0")["flags"]
     reach(peer)
-    os.kill(int(show(UNIT, "MainPID")), signal.SIGKILL)
+    kill(UNIT)
     wait(lambda: show(UNIT, "NRestarts") != "0" and show(UNIT, "ActiveState") == "active", "a restart")
     reach(peer)
     systemctl("stop", UNIT)

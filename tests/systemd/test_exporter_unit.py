@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The unit that serves the metrics of a proxy. It attaches a program to an interface of its own."""
 
-import os
-import signal
 from pathlib import Path
 
 import pytest
 
-from conftest import capabilities, run, show, systemctl, wait
+from conftest import capabilities, kill, run, show, systemctl, wait
 
 UNIT = "glb-redirect-exporter.service"
 CAP_BPF = 1 << 39
@@ -40,7 +38,7 @@ def test_exporter_is_not_enabled_and_needs_one_capability(interface):
 
 def test_exporter_starts_again_unless_its_options_are_wrong(interface):
     systemctl("start", UNIT)
-    os.kill(int(show(UNIT, "MainPID")), signal.SIGKILL)
+    kill(UNIT)
     wait(lambda: show(UNIT, "NRestarts") == "1" and show(UNIT, "ActiveState") == "active", "a restart")
     prefix = Path("/usr/local/etc")
     file = (prefix if (prefix / "glb").exists() else Path("/etc")) / "default/glb-redirect-exporter"

@@ -2,7 +2,6 @@
 """The units under systemctl. The tests run in this order on one machine: each starts where the previous one ended."""
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import OWN, PEER, VIP, capabilities, log, run, show, stats, systemctl, table, wait
+from conftest import OWN, PEER, VIP, capabilities, kill, log, run, show, stats, systemctl, table, wait
 
 CAP_NET_ADMIN, CAP_NET_RAW, CAP_IPC_LOCK, CAP_BPF = 1 << 12, 1 << 13, 1 << 14, 1 << 39
 DIRECTOR, HEALTHCHECK, REDIRECT = "glb-director.service", "glb-healthcheck.service", "glb-redirect@px0.service"
@@ -139,7 +138,7 @@ def test_follow_runs_while_a_program_is_attached(odd_interface):
     systemctl("start", odd_interface)
     assert show(FOLLOW, "ActiveState") == "active" and addresses_are_followed()
     assert capabilities(FOLLOW) == CAP_BPF
-    os.kill(int(show(FOLLOW, "MainPID")), signal.SIGKILL)
+    kill(FOLLOW)
     wait(lambda: show(FOLLOW, "NRestarts") == "1" and show(FOLLOW, "ActiveState") == "active", "a restart")
     assert addresses_are_followed()
     systemctl("stop", odd_interface)
@@ -160,9 +159,8 @@ def test_healthcheck_runs_as_its_user_and_writes_the_table(peer, service, direct
     (director_files / "healthcheck.conf").write_text(conf.replace("/etc/glb", str(director_files)), encoding="ascii")
     systemctl("start", HEALTHCHECK)
     assert show(HEALTHCHECK, "User") == "glb-healthcheck" and capabilities(HEALTHCHECK) == CAP_NET_RAW
-    state = json.loads(run("curl", "-s", "127.0.0.1:19521/status").stdout)
-    assert state["ready"] is True
-    assert run("glb-director-cli", "show", "/var/lib/glb/forwarding_table.bin").stdout.count(" up ") == 1, log(HEALTHCHECK)
+    assert json.loads(run("curl", "-s", "127.0.0.1:19521/status").stdout)["ready"] is True
+    wait(lambda: run("glb-director-cli", "show", "/var/lib/glb/forwarding_table.bin").stdout.count(" up ") == 1, lambda: log(HEALTHCHECK))
 
 
 def test_director_starts_and_forwards(peer, director_files):
@@ -211,7 +209,7 @@ def test_watchdog_restarts_units_that_hang(peer):
     for unit in (DIRECTOR, HEALTHCHECK):
         before = show(unit, "MainPID")
         assert show(unit, "NRestarts") == "0", log(unit)  # no earlier restart
-        os.kill(int(before), signal.SIGSTOP)
+        kill(unit, signal.SIGSTOP)
         wait(lambda unit=unit: show(unit, "NRestarts") == "1", f"restart of {unit}")
         wait(lambda unit=unit: show(unit, "ActiveState") == "active", f"{unit} to be ready")
         assert show(unit, "MainPID") != before and "Watchdog timeout" in log(unit)
@@ -307,7 +305,7 @@ def test_stop_of_the_director_withdraws_and_waits_first(announced):
 def test_killed_director_is_withdrawn_at_once_and_announced_when_it_is_ready(announced):
     """systemd restarts the director by a restart job, which PartOf= passes on: glb-announce is a new process afterwards."""
     before, announcer, restarts = told(), show(ANNOUNCE, "MainPID"), show(ANNOUNCE, "NRestarts")
-    os.kill(int(show(DIRECTOR, "MainPID")), signal.SIGKILL)
+    kill(DIRECTOR)
     wait_told(before, "withdraw", "announce")
     assert told_at(-2) < time_of(DIRECTOR, "ExecMainStart")
     assert time_of(DIRECTOR, "ActiveEnter") <= time_of(ANNOUNCE, "ExecMainStart")
@@ -316,7 +314,7 @@ def test_killed_director_is_withdrawn_at_once_and_announced_when_it_is_ready(ann
 
 def test_killed_glb_announce_is_withdrawn_by_release(announced):
     before, director = told(), show(DIRECTOR, "MainPID")
-    os.kill(int(show(ANNOUNCE, "MainPID")), signal.SIGKILL)
+    kill(ANNOUNCE)
     wait_told(before, "withdraw", "announce")
     assert told_at(-2) < time_of(ANNOUNCE, "ExecMainStart") and show(DIRECTOR, "MainPID") == director
     assert log(ANNOUNCE).count("withdrawn: glb-announce ended without withdrawing it") == 1
@@ -325,7 +323,7 @@ def test_killed_glb_announce_is_withdrawn_by_release(announced):
 def test_release_withdraws_if_the_director_is_killed_too(announced):
     before = told()
     for unit in (ANNOUNCE, DIRECTOR):
-        os.kill(int(show(unit, "MainPID")), signal.SIGKILL)
+        kill(unit)
     wait_told(before, "withdraw", "announce")
     assert told_at(-2) < time_of(DIRECTOR, "ExecMainStart")
 
@@ -340,7 +338,7 @@ def test_watchdog_restarts_a_glb_announce_that_hangs(announced):
     before = told()
     systemctl("restart", ANNOUNCE)
     wait_told(before, "withdraw", "announce")
-    os.kill(int(show(ANNOUNCE, "MainPID")), signal.SIGSTOP)
+    kill(ANNOUNCE, signal.SIGSTOP)
     wait_told(before, "withdraw", "announce", "withdraw", "announce")
     assert "Watchdog timeout" in log(ANNOUNCE)
     drop_in.unlink()
