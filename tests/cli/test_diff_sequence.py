@@ -211,3 +211,14 @@ def test_proxies_of_previous_states_hold_connections(write, tmp_path):
     assert entry["held_rows"] == entry["broken_rows"] == expected > sum(row[0] == "192.168.50.1" for row in now)
     without = run_json("diff", *write("aaaa", "-aaa"), code=BROKEN)
     assert without["tables"][0]["backends"][0]["held_rows"] < expected
+
+
+def test_a_step_that_only_forgets_previous_states_keeps_who_holds_connections(write, tmp_path):
+    """Without a balance, the holder of a previous state is the next hop anyway, so the step changes no row."""
+    past = [{"time": "2026-01-01T00:00:00Z", "backends": [{"ip": f"192.168.50.{i}"} for i in range(1, 5)]}]
+    old = write_tables(tmp_path / "old.json", table(backends=backends("aaaaa"), previous=past))
+    same, new = write("aaaaa", "aaaaaa")
+    lost = sum(not {before[0], now[0]} <= set(after) for before, now, after in zip(hops("aaaa"), hops("aaaaa"), hops("aaaaaa")))
+    assert run_json("diff", old, same)["changed_rows"] == 0
+    assert run_json("diff", old, new, code=BROKEN)["broken_rows"] == lost > 0
+    assert [step["broken_rows"] for step in run_json("diff", old, same, new, code=BROKEN)["steps"]] == [0, lost]

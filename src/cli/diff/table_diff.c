@@ -353,17 +353,16 @@ static void compare(struct table_diff *diff, const struct table_set *after, stru
 	holders_free(&first);
 }
 
+/* The same previous states, too: they tell who may hold connections. */
+static bool has_same_input(const struct table *before, const struct table *after)
+{
+	return table_same_rows_input(before, after) && memcmp(before->hash_key, after->hash_key, SIPHASH_KEY_SIZE) == 0;
+}
+
 static bool is_unchanged(const struct table *before, const struct table *after)
 {
-	bool same = before->backend_count == after->backend_count && before->row_hops == after->row_hops &&
-		    memcmp(before->hash_key, after->hash_key, SIPHASH_KEY_SIZE) == 0;
-
-	for (uint32_t i = 0; same && i < before->backend_count; i++) {
-		const struct table_backend *a = &before->backends[i], *b = &after->backends[i];
-
-		same = netaddr_compare(&a->addr, &b->addr) == 0 && a->state == b->state && a->healthy == b->healthy;
-	}
-	return same && memcmp(before->rows, after->rows, sizeof(*before->rows) * TABLE_ROWS * before->row_hops) == 0;
+	return has_same_input(before, after) && before->row_hops == after->row_hops &&
+	       memcmp(before->rows, after->rows, sizeof(*before->rows) * TABLE_ROWS * before->row_hops) == 0;
 }
 
 /* Adds the tables that are not the successor of `table` itself. */
@@ -448,8 +447,7 @@ int table_set_diff_build(struct table_set *before, struct table_set *after, unsi
 
 		add_moves(&moves, pair);
 		if (pair->before && pair->after && !table_mask_any(&moves) &&
-			!table_mask_has(&joined, pair->new_index) && table_same_rows_input(pair->before, pair->after) &&
-			memcmp(pair->before->hash_key, pair->after->hash_key, SIPHASH_KEY_SIZE) == 0)
+			!table_mask_has(&joined, pair->new_index) && has_same_input(pair->before, pair->after))
 			continue;
 		if (pair->before)
 			table_mask_add(&old, pair->old_index);
