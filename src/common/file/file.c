@@ -316,8 +316,8 @@ void file_sync_folder(const char *folder, struct faults *faults)
 		close(fd);
 }
 
-#define TEMPORARY     ".glb-XXXXXX"
-#define ANY_TEMPORARY ".glb-??????"
+#define TEMPORARY     ".glb-unfinished-XXXXXX"
+#define ANY_TEMPORARY ".glb-unfinished-??????"
 
 /* Removes the temporary files of killed writers. A living writer locks its file before the first byte and until the
  * rename. */

@@ -33,7 +33,7 @@ int file_read_head(const char *path, void *head, size_t max, size_t *size);
  *   (NULL: none).
  * - A symbolic link stays, and the file that it points to is replaced or created, in that file's folder. Anything but a
  *   regular file (a device, a folder) is refused.
- * - A writer that is killed leaves its temporary file (.glb-*). The next writer in the folder removes it.
+ * - A writer that is killed leaves its temporary file (.glb-unfinished-*). The next writer in the folder removes it.
  * - No other thread may create files at the same time, because the umask can only be read by setting it.
  */
 int file_replace(const char *path, const char *source, const void *bytes, size_t size, struct faults *faults);

@@ -145,10 +145,11 @@ static void test_a_write_that_fails_half_way_changes_nothing(void **state)
 	unlink("file");
 }
 
-/* A writer that still runs has locked its temporary file. A killed one has not. */
+/* A writer that still runs has locked its temporary file. A killed one has not. Files of others stay. */
 static void test_leftovers_of_killed_writers_are_removed(void **state)
 {
-	static const char *const names[] = {".glb-killed", ".glb-atwork", ".glb-longer1", "glb-killed"};
+	static const char *const names[] = {
+		".glb-unfinished-killed", ".glb-unfinished-atwork", ".glb-unfinished-longer1", ".glb-backup"};
 	int fds[4];
 
 	(void)state;
@@ -156,7 +157,7 @@ static void test_leftovers_of_killed_writers_are_removed(void **state)
 		fds[i] = open(names[i], O_CREAT | O_WRONLY, 0600);
 		assert_true(fds[i] >= 0);
 	}
-	assert_int_equal(symlink("glb-killed", ".glb-asalnk"), 0);
+	assert_int_equal(symlink(".glb-backup", ".glb-unfinished-asalnk"), 0);
 	assert_int_equal(flock(fds[1], LOCK_EX), 0);
 	replace("file", "new");
 	assert_int_equal(access(names[0], F_OK), -1);
@@ -171,7 +172,7 @@ static void test_leftovers_of_killed_writers_are_removed(void **state)
 		if (i != 1)
 			close(fds[i]);
 	}
-	unlink(".glb-asalnk");
+	unlink(".glb-unfinished-asalnk");
 	unlink("file");
 }
 
