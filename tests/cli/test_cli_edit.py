@@ -360,12 +360,12 @@ def test_two_edits_wait_for_each_other_and_none_is_lost(file):
 
 
 @contextlib.contextmanager
-def stopped_edit(path):
+def stopped_edit(path, **options):
     """An edit that has read the file and waits, because nobody reads what it prints. Yields the process and the pipe's other end."""
     read, write = os.pipe()
     fcntl.fcntl(write, 1031, 4096)  # F_SETPIPE_SZ
     os.write(write, bytes(4096))
-    process = subprocess.Popen([CLI, "edit", path, "drain", "192.168.50.20"], stdout=write, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([CLI, "edit", path, "drain", "192.168.50.20"], stdout=write, stderr=subprocess.PIPE, text=True, **options)
     os.close(write)
     state = lambda: Path(f"/proc/{process.pid}/stat").read_text().split(") ")[1][0]
     sleeps = 0

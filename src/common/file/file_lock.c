@@ -39,14 +39,14 @@ static int open_to_ask(const char *path)
 	return fd < 0 ? -error : fd;
 }
 
-/* Gives a new lock file to those who may write to its folder. In a sticky folder nobody replaces a file of another
- * user. */
+/* Gives a new lock file to those who may write to its folder; only root can give it to the folder's owner. In a sticky
+ * folder nobody replaces a file of another user. */
 static void share(int fd, const struct stat *folder)
 {
 	mode_t writers = folder->st_mode & (folder->st_mode & S_ISVTX ? 0 : 0222);
 
-	if (folder->st_mode & S_ISVTX || fchown(fd, folder->st_uid, folder->st_gid) < 0)
-		writers = 0;
+	if (writers && fchown(fd, folder->st_uid, folder->st_gid) < 0 && fchown(fd, (uid_t)-1, folder->st_gid) < 0)
+		writers = writers & S_IWOTH ? writers : 0;
 	(void)fchmod(fd, 0600 | writers | writers << 1);
 }
 

@@ -13,6 +13,7 @@ import pytest
 from cli.test_cli_edit import EXAMPLE, NO_HISTORY, edit, file, lock_of, stopped_edit
 from support.cli import FAILED, OK, run
 from support.director_process import NOBODY
+from support.tree import CLI
 
 
 @contextlib.contextmanager
@@ -66,6 +67,23 @@ def test_only_those_who_may_write_to_the_folder_may_have_its_locks(open_file):
             with held_by_nobody(lock) as refused:
                 assert refused == [f"refused {lock}"]
         lock.unlink()
+
+
+@pytest.mark.parametrize("mode, groups, rights", [(0o2775, [3000], 0o660), (0o775, [3000], 0o660), (0o777, [], 0o666)])
+def test_a_killed_edit_does_not_keep_out_those_who_share_the_folder(open_file, mode, groups, rights):
+    """Only root can give the lock file to the folder's owner, but its group can be that of the folder."""
+    if os.geteuid() != 0:
+        return
+    lock, folder = Path(f"{open_file}.edit.lock"), open_file.parent
+    for path, rights_of_path in ((folder, mode), (open_file, mode & 0o666)):
+        os.chown(path, 0, 3000)
+        path.chmod(rights_of_path)
+    with stopped_edit(open_file, user=2001, group=2001, extra_groups=groups):
+        assert lock.stat().st_mode & 0o777 == rights
+    assert lock.exists()
+    colleague = {"user": 2002, "group": 2002, "extra_groups": groups}
+    done = subprocess.run([CLI, "edit", open_file, "drain", "192.168.50.20"], capture_output=True, text=True, check=False, **colleague)
+    assert done.returncode == OK and not lock.exists(), done.stderr
 
 
 def test_a_lock_file_that_leads_elsewhere_is_refused_and_nothing_is_written_there(file, tmp_path):
