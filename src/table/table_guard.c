@@ -327,6 +327,13 @@ static void compare_sets(struct comparison *comparison)
 	comparison->faults->out_of_memory = true;
 }
 
+struct table_guard table_guard_strict(const struct table_set *old, const struct table_set *new, unsigned max_shrink)
+{
+	static const bool busy[TABLE_MAX_TABLES] = {[0 ... TABLE_MAX_TABLES - 1] = true};
+
+	return (struct table_guard){.old = old, .new = new, .max_shrink = max_shrink, .busy = busy};
+}
+
 bool table_guard_allows(const struct table_guard *guard, struct faults *faults)
 {
 	struct comparison comparison = {

@@ -23,6 +23,9 @@ struct table_guard {
 	const char *command; /* how to confirm it without a change of the table; NULL: there is no way */
 };
 
+/* A guard that calls each loss an error that some director might call one. */
+struct table_guard table_guard_strict(const struct table_set *old, const struct table_set *new, unsigned max_shrink);
+
 /*
  * Sets may have rows or not. A backend is usable if it is not inactive and, in a table with rows, in one of them.
  *

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 
@@ -363,6 +364,24 @@ def test_each_step_confirms_the_losses_of_this_step_only(files, tmp_path):
     paths[1].write_text(json.dumps(document))
     plan(paths, "--write", tmp_path / "other")
     assert (tmp_path / "other" / f"{count}.json").read_bytes() == paths[1].read_bytes()
+
+
+def test_the_step_that_loses_a_table_has_the_confirmation(files, tmp_path):
+    """All steps have the tables of WANTED. `undo` asks the same guard as directors do."""
+    other = table("other", binds=[{"ip": "10.10.10.99", "proto": "tcp", "port": 80}])
+    paths = files({"backends": backends("aaa")}, {"backends": backends("aaaa")})
+    current, wanted = (json.loads(path.read_text()) for path in paths)
+    current["tables"].append(other)
+    paths[0].write_text(json.dumps(current))
+    wanted["replaces"] = run_json("show", paths[0])["fingerprint"]
+    paths[1].write_text(json.dumps(wanted))
+    count = len(plan(paths, "--write", tmp_path / "plan", "--max-broken", 100)["steps"])
+    steps = [paths[0], *(tmp_path / "plan" / f"{i}.json" for i in range(1, count + 1))]
+    assert count > 1 and json.loads(steps[1].read_text())["replaces"] == wanted["replaces"]
+    for before, after in zip(steps, steps[1:]):
+        shutil.copy(before, tmp_path / "t.json")
+        shutil.copy(after, tmp_path / "t.json~")
+        run("undo", tmp_path / "t.json", "--dry-run", "--max-broken", 100)
 
 
 def test_the_files_get_no_more_rights_than_wanted_has(files, tmp_path):

@@ -232,13 +232,7 @@ static bool parse_after(const struct change *change, struct table_document *new,
  * director and glb-healthcheck accept it, too. */
 static bool pass_guard(struct change *change, const struct command_args *args, struct table_document *new)
 {
-	static const bool busy[TABLE_MAX_TABLES] = {[0 ... TABLE_MAX_TABLES - 1] = true};
-	struct table_guard guard = {
-		.old = &change->old.set,
-		.new = &new->set,
-		.max_shrink = TABLE_GUARD_MAX_SHRINK,
-		.busy = busy,
-	};
+	struct table_guard guard = table_guard_strict(&change->old.set, &new->set, TABLE_GUARD_MAX_SHRINK);
 	struct faults faults = {.file = change->named};
 	char fingerprint[20];
 	bool allowed = table_guard_allows(&guard, &faults), forced = args->options[CHANGE_FORCE];

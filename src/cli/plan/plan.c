@@ -13,6 +13,7 @@
 #include "table/file/json/table_json.h"
 #include "table/file/table_load.h"
 #include "table/rows/table_build.h"
+#include "table/table_guard.h"
 
 enum { WRITE, MAX_BROKEN, JSON };
 
@@ -180,19 +181,32 @@ bool plan_find(struct plan_input *input, struct plan_tables *tables, struct plan
 	       (fits(input) && plan_search(input, tables, plan));
 }
 
+/* Whether a director might refuse to load `new` after `old`. */
+static bool loses(const struct table_set *old, struct table_set new)
+{
+	struct table_guard guard = table_guard_strict(old, &new, 0);
+	struct faults faults = {0};
+	bool lost;
+
+	new.replaces = 0;
+	lost = !table_guard_allows(&guard, &faults);
+	faults_clear(&faults);
+	return lost;
+}
+
 char *plan_step_text(const struct plan_input *input, const struct plan *plan, uint32_t index, const char *text)
 {
-	uint64_t before = index ? table_set_fingerprint(&plan->steps[index - 1].set) : 0;
+	const struct table_set *before = index ? &plan->steps[index - 1].set : &input->current;
 	struct json_edit edit = {.text = strdup(text), .size = strlen(text)};
 	bool is_last = index + 1 == plan->count, made = edit.text;
+	bool confirmed = input->wanted.set.replaces == table_set_fingerprint(&input->current);
 	char value[TEXT_HEX64 + 2], hex[TEXT_HEX64];
 
-	snprintf(value, sizeof(value), "\"%s\"", text_hex64(before, hex));
-	if (made && !is_last)
-		made = json_edit_drop(&edit, "replaces");
-	else if (made && index && input->wanted.set.replaces == table_set_fingerprint(&input->current) &&
-		 input->wanted.set.replaces != before)
+	snprintf(value, sizeof(value), "\"%s\"", text_hex64(table_set_fingerprint(before), hex));
+	if (made && confirmed && (is_last ? index > 0 : loses(before, plan->steps[index].set)))
 		made = json_edit_set(&edit, "", "replaces", value);
+	else if (made && !is_last)
+		made = json_edit_drop(&edit, "replaces");
 	if (!made)
 		alloc_failed();
 	return edit.text;

@@ -114,7 +114,8 @@ int plan_refuse(const struct plan_input *input, const struct plan *plan, double 
 
 /*
  * Returns the text of a step as it is published, malloc'd. `replaces` of WANTED confirms what the plan loses as a
- * whole, but glb-fleet and glb-healthcheck see one step only. So only the last step has it, naming the step before.
+ * whole, but glb-fleet and glb-healthcheck see one step only. So if it names CURRENT, each step that loses something
+ * has it, naming the table before this step. Otherwise only the last step has it.
  */
 char *plan_step_text(const struct plan_input *input, const struct plan *plan, uint32_t index, const char *text);
 
