@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "common/text.h"
 #include "program/command/command_parts.h"
@@ -263,9 +265,18 @@ static int flush_output(int code)
 	return code == COMMAND_OK ? COMMAND_FAILED : code;
 }
 
+/* A standard descriptor that is closed fails, and is not that of a file which the program opens. */
+static void reserve_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest free one: fd */
+}
+
 void command_open(const char *program)
 {
 	program_name = program;
+	reserve_descriptors();
 	/* A core would have secret keys. RLIMIT_CORE does not stop a core_pattern that is a pipe, see core(5). */
 	prctl(PR_SET_DUMPABLE, 0);
 }

@@ -305,6 +305,9 @@ def test_a_change_that_cannot_be_shown_is_not_written(file):
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run([CLI, "edit", file, "drain", "192.168.50.20"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == FAILED and "nothing is written, because the change cannot be shown" in done.stderr
+    closed = ["sh", "-c", 'exec "$@" >&-', "sh", CLI, "edit", file, "drain", "192.168.50.20", f"--build={file}.bin"]
+    done = subprocess.run(closed, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == FAILED and "nothing is written, because the change cannot be shown" in done.stderr
     assert os.listdir(file.parent) == ["t.json"] and file.read_text() == EXAMPLE
 
 

@@ -231,6 +231,15 @@ def test_standard_output_that_fails_or_is_an_input_or_no_capture(setup):
     assert (setup / "table.bin").read_bytes() == table_before
 
 
+def test_a_list_for_a_closed_descriptor_is_not_in_the_capture(setup):
+    """The file of the capture would get the descriptor of standard output."""
+    command = [CLI, "replay", setup / "table.json", pcap.write(setup / "in.pcap", [tcp_frame()]), setup / "out.pcap", "--config",
+               setup / "director.conf", "--list"]
+    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command], stderr=subprocess.PIPE, text=True)
+    assert done.returncode == FAILED and "cannot write to standard output" in done.stderr
+    assert not (setup / "out.pcap").exists() or len(pcap.read(setup / "out.pcap")) == 1
+
+
 def test_replay_to_the_file_that_is_standard_input_is_refused(setup):
     capture = pcap.write(setup / "in.pcap", [tcp_frame()])
     before = capture.read_bytes()

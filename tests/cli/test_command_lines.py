@@ -132,6 +132,8 @@ def test_lost_help_is_an_error(program):
     with open("/dev/full", "w") as full:
         done = subprocess.run([PROGRAMS[program], "--help"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (1, f"{program}: cannot write to standard output\n")
+    done = subprocess.run(["sh", "-c", 'exec "$0" --help >&-', PROGRAMS[program]], stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, f"{program}: cannot write to standard output\n")
 
 
 def test_exit_codes_of_every_program_are_on_the_page():

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -52,8 +51,7 @@ static const char *path_of(const struct subject *subject)
 /* Copies stdin to memory, because the readers want a regular file. The copy stays open until the program ends. */
 static int copy_stdin(struct subject *subject)
 {
-	/* If stdin is closed, the copy would take its number. */
-	int fd = fcntl(STDIN_FILENO, F_GETFD) < 0 ? -1 : memfd_create("stdin", MFD_CLOEXEC);
+	int fd = memfd_create("stdin", MFD_CLOEXEC);
 	size_t total = 0;
 	char block[65536];
 	ssize_t got = 1;
