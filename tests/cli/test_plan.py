@@ -384,6 +384,21 @@ def test_the_step_that_loses_a_table_has_the_confirmation(files, tmp_path):
         run("undo", tmp_path / "t.json", "--dry-run", "--max-broken", 100)
 
 
+def test_a_step_is_refused_if_check_refuses_it_but_not_wanted(files, tmp_path):
+    """WANTED gives the server ID of a previous proxy to another one, and the steps keep the previous states of CURRENT."""
+    quic = {"quic": [{"id": 1, "server_id_length": 3, "nonce_length": 4, "key": 32 * "5"}],
+            "binds": [{"ip": "10.10.10.10", "proto": "udp", "port": 443, "quic": True}]}
+    listed = [{**each, "server_id": f"00000{i}"} for i, each in enumerate(backends("aaaa"), 1)]
+    states = [*({"ip": each["ip"]} for each in listed[:3]), {"ip": "192.168.50.9", "server_id": "000004"}]
+    past = {"previous": [{"time": RECENT, "backends": states}]}
+    paths = files({**quic, "backends": listed[:3], **past}, {**quic, "backends": listed})
+    error = run("plan", *paths, "--write", tmp_path / "plan", code=FAILED).stderr
+    assert "a step of the plan" in error and "'000004' was the server ID of 192.168.50.9" in error and not (tmp_path / "plan").exists()
+    paths = files({**quic, "backends": listed[:3], **past}, {**quic, "backends": listed, **past})
+    run("check", paths[1], code=2)
+    run("plan", *paths, "--write", tmp_path / "plan")
+
+
 def test_the_files_get_no_more_rights_than_wanted_has(files, tmp_path):
     paths = files({"backends": 3}, {"backends": 4})
     paths[1].chmod(0o640)

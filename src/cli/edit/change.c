@@ -124,18 +124,15 @@ static bool avoid_healthcheck(const struct change *change, const struct command_
 	return !writes && !builds;
 }
 
-/* Parses the file as `check` does; if that finds errors, as the director does, which accepts more. */
 static bool parse_before(struct change *change)
 {
 	const struct json_edit *text = &change->before;
+	bool parsed;
 
-	change->known = (struct faults){.file = change->named, .thorough = true};
-	change->thorough = table_json_parse_document(text->text, text->size, &change->old, &change->known) == 0;
-	if (change->thorough)
-		return true;
-	faults_clear(&change->known);
 	change->known = (struct faults){.file = change->named};
-	return table_json_parse_document(text->text, text->size, &change->old, &change->known) == 0;
+	parsed = table_json_parse_tolerant(text->text, text->size, &change->old, &change->known) == 0;
+	change->thorough = change->known.thorough;
+	return parsed;
 }
 
 bool change_open(struct change *change, const char *path, const struct command_args *args)

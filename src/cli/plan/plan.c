@@ -60,8 +60,9 @@ static bool read_current(struct plan_input *input)
 bool plan_parse_wanted(struct plan_input *input, const char *text, size_t size)
 {
 	struct faults faults = {.file = input->wanted_path};
-	bool read = table_json_parse_document(text, size, &input->wanted, &faults) == 0;
+	bool read = table_json_parse_tolerant(text, size, &input->wanted, &faults) == 0;
 
+	input->thorough = faults.thorough;
 	cli_print_faults(&faults, FAULTS_ERRORS);
 	if (read && table_build(&input->wanted.set, cpus_usable())) {
 		command_error("%s: its rows cannot be built: out of memory", input->wanted_path);

@@ -40,6 +40,7 @@ struct plan_input {
 	struct table_set current; /* with rows */
 	struct table_document wanted; /* with rows */
 	struct json_edit current_text; /* NULL: CURRENT is binary */
+	bool thorough; /* `check` finds no error in WANTED, and must find none in the steps */
 	struct table_set_diff at_once; /* CURRENT -> WANTED */
 };
 
@@ -90,8 +91,8 @@ struct plan_tables {
  * which the caller frees. False: out of memory, or a table is not valid. */
 bool plan_search(const struct plan_input *input, struct plan_tables *tables, struct plan *plan);
 
-/* Parses the text of a table, and builds its rows. False, with an error that names the path. */
-bool plan_build(const char *path, const struct json_edit *text, struct table_set *set);
+/* Parses the text of a table, as `check` does if thorough, and builds its rows. False, with an error that names the path. */
+bool plan_build(const char *path, const struct json_edit *text, bool thorough, struct table_set *set);
 
 /* Chooses the shortest waits with which each of the given steps breaks the least, and counts what they break. */
 void plan_choose_waits(const struct plan_input *input, struct plan *plan);

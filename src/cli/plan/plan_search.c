@@ -8,9 +8,9 @@
 #include "table/file/json/table_json.h"
 #include "table/rows/table_build.h"
 
-bool plan_build(const char *path, const struct json_edit *text, struct table_set *set)
+bool plan_build(const char *path, const struct json_edit *text, bool thorough, struct table_set *set)
 {
-	struct faults faults = {.file = path};
+	struct faults faults = {.file = path, .thorough = thorough};
 	bool parsed = table_json_parse(text->text, text->size, set, &faults) == 0;
 
 	cli_print_faults(&faults, FAULTS_ERRORS);
@@ -26,7 +26,7 @@ static bool make_step(const struct plan_input *input, enum plan_kind kind, bool 
 {
 	*step = (struct plan_step){.kind = kind};
 	plan_text(input, kind, with_past, &step->text);
-	if (plan_build(input->wanted_path, &step->text, &step->set))
+	if (plan_build("a step of the plan", &step->text, input->thorough, &step->set))
 		return true;
 	command_error("%s: a table between CURRENT and WANTED would not be valid", input->wanted_path);
 	return false;

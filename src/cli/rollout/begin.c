@@ -49,7 +49,7 @@ static bool hide_keys(struct json_edit *step, const char *original)
 static bool read_current(struct plan_input *input, char *text)
 {
 	input->current_text = (struct json_edit){.text = text, .size = text ? strlen(text) : 0};
-	return text && plan_build(input->current_path, &input->current_text, &input->current);
+	return text && plan_build(input->current_path, &input->current_text, false, &input->current);
 }
 
 static void set_step(struct rollout *rollout, const struct table_set *set, const char *kind, uint32_t broken,
@@ -310,7 +310,7 @@ static bool follow_approved(const struct session *session, struct plan_input *in
 		if (!step->text.text)
 			return false;
 		step->text.size = strlen(step->text.text);
-		if (!plan_build(path, &step->text, &step->set))
+		if (!plan_build(path, &step->text, false, &step->set))
 			return false;
 		plan->steps[plan->count++] = *step;
 	}

@@ -446,6 +446,16 @@ int table_json_parse_document(const char *text, size_t size, struct table_docume
 	return -EINVAL;
 }
 
+int table_json_parse_tolerant(const char *text, size_t size, struct table_document *document, struct faults *faults)
+{
+	faults->thorough = true;
+	if (table_json_parse_document(text, size, document, faults) == 0)
+		return 0;
+	faults_clear(faults);
+	faults->thorough = false;
+	return table_json_parse_document(text, size, document, faults);
+}
+
 int table_json_parse(const char *text, size_t size, struct table_set *set, struct faults *faults)
 {
 	struct table_document document;

@@ -18,3 +18,6 @@ struct table_document;
 
 /* Like table_json_parse(), but on 0 *document is filled, and the caller frees it with table_document_free(). */
 int table_json_parse_document(const char *text, size_t size, struct table_document *document, struct faults *faults);
+
+/* The same, thoroughly; if that finds errors, as the director does, which accepts more. faults->thorough says which. */
+int table_json_parse_tolerant(const char *text, size_t size, struct table_document *document, struct faults *faults);
