@@ -278,6 +278,10 @@ FAULTS = [
           "warn", "table", BIN, "another version", mends=True),
     Fault("the health was edited after the build", lambda host: write_tables(host.source, table(backends=[backend("192.168.50.1", healthy=False), backend("192.168.50.2"), backend("192.168.50.3")])),
           "warn", "table", BIN, "another version", mends=True),
+    Fault("a weight was set after the build", lambda host: write_tables(host.source, table(backends=[
+        {**backend("192.168.50.1"), "weight": 10}, backend("192.168.50.2"), backend("192.168.50.3")])), "warn", "table", BIN, "another version", mends=True),
+    Fault("a previous state was added after the build", lambda host: write_tables(host.source, table(previous=[
+        {"time": "2026-01-01T00:00:00Z", "backends": [{"ip": "192.168.50.3"}]}])), "warn", "table", BIN, "another version", mends=True),
     Fault("a table was renamed after the build", lambda host: write_tables(host.source, table("shop")), "warn", "table", BIN, "another version", mends=True),
     Fault("others can read the binary table", other_mode(BIN[1:], 0o644), "warn", "permissions", BIN, "hash keys", mends=True),
     Fault("others can read the JSON table", other_mode(JSON[1:], 0o644), "warn", "permissions", JSON, "hash keys", mends=True),

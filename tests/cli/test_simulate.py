@@ -321,6 +321,7 @@ def test_max_broken_decides_the_exit_code(tmp_path):
     ("rate 0\n", "1: rate: expected a number of new connections a second, from 1 to 4294967295"),
     ("directors 1025\n", "1: directors: expected a number of directors, from 1 to 1024"),
     ("behind 2 1s\n", "1: behind: '2' are not numbers of directors from 1 to 1"),
+    ("directors 2\nbehind 10.0.0.9 1s\n", "2: behind: '10.0.0.9' are not numbers of directors from 1 to 2"),
     ("wait 1s\nrate 5\n", "2: rate: stands before the first change or wait"),
     ("lengths nan\n", "1: lengths: expected forever, exponential MEAN, pareto SHAPE MEAN, or quantiles PERCENT LENGTH..."),
     ("lengths exponential nan\n", "1: lengths: the mean is not a time"),

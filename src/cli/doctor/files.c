@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include "cli/doctor/doctor.h"
+#include "common/cpus.h"
 #include "common/file/file.h"
 #include "common/text.h"
 #include "director/conf/conf_tables.h"
 #include "program/installed.h"
 #include "table/file/table_load.h"
+#include "table/rows/table_build.h"
 
 #define OLD_TABLE_TEXT "it was built from another version of {1}, so edits of that file do not reach the director"
 #define CHECK          "glb-director-cli check {0}"
@@ -122,6 +124,13 @@ static bool is_built_from(const struct doctor *doctor, const struct table_set *s
 	return true;
 }
 
+/* The rows also tell of weights, balance and previous states, which a binary table does not have. */
+static bool has_rows_of(const struct doctor *doctor, struct table_set *source)
+{
+	return has_daemon(doctor) || doctor->table_version != 3 || table_build(source, cpus_usable()) != 0 ||
+	       table_set_digest(source) == table_set_digest(&doctor->table);
+}
+
 /* Adds a finding if the binary table does not have what is in its source. */
 static void report_old_table(const struct doctor *doctor)
 {
@@ -134,7 +143,7 @@ static void report_old_table(const struct doctor *doctor)
 	error = table_load_json(doctor->source_path, &source, &faults);
 	if (error == -EINVAL)
 		findings_add_faults(&faults, FAULTS_ERRORS, CHECK);
-	else if (!error && !is_built_from(doctor, &source))
+	else if (!error && !(is_built_from(doctor, &source) && has_rows_of(doctor, &source)))
 		findings_add(has_daemon(doctor) ? &old_table_of_daemon : &old_table, doctor->table_path,
 			doctor->source_path);
 	table_set_free(&source);

@@ -135,16 +135,18 @@ static bool set_directors(const struct line *line)
 static bool set_behind(const struct line *line)
 {
 	struct script *script = line->script;
-	struct script_proxies *ranges;
+	struct script_proxies *ranges = NULL;
 	const char *bad;
-	size_t count;
+	size_t count = 0;
 	int64_t ms;
 
 	if (line->count != 3)
 		return wrong(line, "expected numbers of directors and a time, such as behind 1-4 30s");
 	if (!take_time(line, line->words[2], &ms))
 		return false;
-	bad = parse_ranges(line->words[1], script->directors, &ranges, &count);
+	bad = line->words[1];
+	if (!strpbrk(bad, ".:")) /* no addresses */
+		bad = parse_ranges(line->words[1], script->directors, &ranges, &count);
 	for (size_t i = 0; !bad && i < count; i++)
 		for (uint32_t each = ranges[i].first ? ranges[i].first : 1;
 			each <= (ranges[i].first ? ranges[i].last : script->directors); each++)
