@@ -301,6 +301,14 @@ def test_a_full_disk_changes_nothing(file):
     assert os.listdir(file.parent) == ["t.json"] and file.read_text() == padded
 
 
+def test_add_bind_to_a_table_whose_binds_are_null(file):
+    document = json.loads(EXAMPLE)
+    document["tables"][0]["binds"] = None
+    file.write_text(json.dumps(document))
+    edit(file, "add-bind", "198.51.100.1:80/tcp", "198.51.100.2:80/tcp", "--table", document["tables"][0]["name"])
+    assert [bind["ip"] for bind in json.loads(file.read_text())["tables"][0]["binds"]] == ["198.51.100.1", "198.51.100.2"]
+
+
 def test_a_change_that_cannot_be_shown_is_not_written(file):
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run([CLI, "edit", file, "drain", "192.168.50.20"], stdout=full, stderr=subprocess.PIPE, text=True)

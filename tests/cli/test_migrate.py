@@ -441,6 +441,8 @@ def test_options_of_eal(tmp_path, before, after, quote):
 
 
 def test_continued_line(tmp_path):
+    text, _ = migrate(write(tmp_path, 'GLB_DIRECTOR_EAL_ARGS = "--master-lcore 0"\nGLB_DIRECTOR_CONFIG_FILE =/etc/x\n'))
+    assert text == 'GLB_DIRECTOR_EAL_ARGS = "--main-lcore 0"\nGLB_DIRECTOR_CONFIG_FILE =/etc/x\n'
     text, _ = migrate(write(tmp_path, 'GLB_DIRECTOR_EAL_ARGS="-l 0-2 \\\n  --master-lcore 0 \\\n-w 1:0.0"\nA="-w 1"\n'))
     assert text == 'GLB_DIRECTOR_EAL_ARGS="-l 0-2 \\\n  --main-lcore 0 \\\n-a 1:0.0"\nA="-w 1"\n'
 

@@ -41,7 +41,7 @@ static bool has_bind(const struct table *table, const char *operand)
 static bool add_to(struct edit *edit, uint32_t t, const char *operand)
 {
 	struct table_bind bind;
-	char text[NETPREFIX_TEXT_MAX], ip[NETPREFIX_TEXT_MAX + 2], protocol[8], first[8], last[8], path[32];
+	char text[NETPREFIX_TEXT_MAX], ip[NETPREFIX_TEXT_MAX + 2], protocol[8], first[8], last[8], object[24], path[32];
 	struct json_edit_member members[5] = {{"ip", ip}, {"proto", protocol}, {"port", first}};
 	size_t count = 3;
 
@@ -56,8 +56,13 @@ static bool add_to(struct edit *edit, uint32_t t, const char *operand)
 	}
 	if (bind.quic)
 		members[count++] = (struct json_edit_member){"quic", "true"};
-	snprintf(path, sizeof(path), "tables[%u].binds", t);
-	return json_edit_append(&edit->change.after, path, members, count);
+	snprintf(object, sizeof(object), "tables[%u]", t);
+	snprintf(path, sizeof(path), "%s.binds", object);
+	if (json_edit_append(&edit->change.after, path, members, count))
+		return true;
+	return !edit->change.old.set.tables[t].bind_count && /* it may be null */
+	       json_edit_set(&edit->change.after, object, "binds", "[]") &&
+	       json_edit_append(&edit->change.after, path, members, count);
 }
 
 bool edit_add_bind(struct edit *edit)

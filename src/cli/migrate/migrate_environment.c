@@ -30,6 +30,12 @@ static bool sets(const char *line, const char *prefix)
 	return strncmp(skip_spaces(line), prefix, strlen(prefix)) == 0;
 }
 
+/* systemd permits spaces around the equals sign. */
+static bool sets_variable(const char *line, const char *name)
+{
+	return sets(line, name) && *skip_spaces(skip_spaces(line) + strlen(name)) == '=';
+}
+
 static bool matches(const struct migration *migration)
 {
 	if (migration->root || memchr(migration->text, '\0', migration->size))
@@ -86,8 +92,8 @@ static const char *first_word(const char *line)
 /* Returns true if the line sets a variable of GLB that no program reads here. */
 static bool is_gone(const char *line)
 {
-	return sets(line, "GLB_") && !sets(line, EAL_ARGS "=") && !sets(line, "GLB_DIRECTOR_CONFIG_FILE=") &&
-	       !sets(line, "GLB_DIRECTOR_FORWARDING_TABLE=");
+	return sets(line, "GLB_") && !sets_variable(line, EAL_ARGS) &&
+	       !sets_variable(line, "GLB_DIRECTOR_CONFIG_FILE") && !sets_variable(line, "GLB_DIRECTOR_FORWARDING_TABLE");
 }
 
 static void note_gone(struct migration *migration, const char *line)
@@ -107,7 +113,7 @@ static void convert(struct migration *migration)
 	for (const char *line = migration->text; *line; line += size) {
 		size = strcspn(line, "\n");
 		if (!continued) {
-			arguments = sets(line, EAL_ARGS "=");
+			arguments = sets_variable(line, EAL_ARGS);
 			gone = is_gone(line);
 			if (gone)
 				note_gone(migration, line);
