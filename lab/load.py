@@ -34,7 +34,7 @@ LIVES = (1, 2, 4, None)  # with the setting renew_s: how long long-lived connect
 
 
 class Broken(Exception):
-    """Its text is the reason: "reset", "timeout" or "wrong data"."""
+    """Its text is the reason: "reset", "closed", "timeout" or "wrong data"."""
 
 
 def why(error):
@@ -107,7 +107,7 @@ class Held:
         writer.write(question)
         answer = await asyncio.wait_for(reader.readline(), TIMEOUT_S)
         if not answer:
-            raise Broken("reset")
+            raise Broken("closed")
         proxy, _, rest = answer.partition(b" ")
         if rest != question or self.proxy not in (None, proxy.decode()):
             raise Broken("wrong data")
@@ -225,7 +225,7 @@ class Load:
         finally:
             writer.close()
         if not answer:
-            raise Broken("reset")
+            raise Broken("closed")
         head, _, body = answer.partition(b"\r\n\r\n")
         proxy = body.decode().strip()
         if not head.startswith(b"HTTP/1.1 200 ") or f"x-proxy: {proxy}" not in head.decode().lower():

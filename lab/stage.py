@@ -81,7 +81,7 @@ def packet_is_known(packet):
 
 def was_refused(broken, labels):
     """Whether a short connection met a service that did not listen, or that stopped before it accepted the connection."""
-    return broken["label"] in labels and broken["why"] in ("refused", "reset")
+    return broken["label"] in labels and broken["why"] in ("refused", "reset", "closed")
 
 
 class Stage:

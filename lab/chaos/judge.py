@@ -65,7 +65,7 @@ class Judge:
         for owner in sorted(owners):
             if any(owner not in row for row in rows):
                 return "row"
-            kinds = {"dead", "off"} if broken.why in ("refused", "reset") else {"dead"}
+            kinds = {"dead", "off"} if broken.why in ("refused", "reset", "closed") else {"dead"}
             if self._during(kinds, owner, broken.since, broken.until):
                 return "died"
         if broken.why == "timeout" and self._away_s(broken, rows) >= WAITED_SHARE * (broken.until - broken.asked):

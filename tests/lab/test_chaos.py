@@ -132,7 +132,7 @@ OLD, NEW = Use("director-1", "old", 0, 15), Use("director-1", "new", 15, 30)
 WITHOUT = Use("director-2", "without", 0, 30)
 
 
-@pytest.mark.parametrize("why", ["reset", "timeout", "refused"])
+@pytest.mark.parametrize("why", ["reset", "closed", "timeout", "refused"])
 def test_a_row_with_the_proxy_explains_no_broken_connection(why):
     assert explain([OLD, NEW], [], why=why) is None
 
