@@ -39,16 +39,22 @@ static void finish(const struct install *install, const struct program *program,
 {
 	losses_watch(install->interface, install->ifindex); /* status tells if it failed */
 	print_result(install, program, result);
+	if (install->settings.without_numbers)
+		command_note("%s: " LOADER_WITHOUT_NUMBERS, install->interface);
 }
 
 /* The caller calls program_unload() in either case. */
 static int load(struct install *install, const struct program_counts *counts, struct program *program)
 {
-	int error;
+	struct redirect_offsets offsets;
+	int error = program_find_offsets(&offsets);
 
+	*program = (struct program){0};
+	if (error)
+		return command_error("cannot read " PROGRAM_BTF ": %s", strerror(-error));
 	/* In generic mode GRO runs before XDP, if at all, so the kernel can verify every packet. */
 	install->settings.checksums = install->generic ? REDIRECT_CHECKSUMS_KERNEL : REDIRECT_CHECKSUMS_PROGRAM;
-	error = program_load(program, &install->settings, &install->conf, counts);
+	error = program_load(program, &install->settings, &install->conf, offsets, counts);
 	return error ? explain_load(error, install->debug)
 		     : allow_fill(&program->lists, &install->conf, install->ifindex);
 }

@@ -36,5 +36,8 @@ const char *loader_forward_name(uint16_t forward);
 int loader_lock(void);
 void loader_unlock(void);
 
+#define LOADER_WITHOUT_NUMBERS \
+	"the program cannot tell a new connection from an old one with the same addresses and ports, so the new one can fail (this needs the kernel's BTF)"
+
 /* Prints the line "  port 19523, udp first-hop, syn-cookies off, forward sender". */
 void loader_print_settings(const struct redirect_settings *settings);

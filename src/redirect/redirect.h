@@ -134,6 +134,7 @@ struct redirect_settings {
 	__u16 checksums; /* enum redirect_checksums */
 	__u16 outer_ipv6; /* 1: the program takes GUE packets with outer IPv6, too */
 	__u32 quic; /* redirect_quic_digest(): what the program knows of QUIC; 0: nothing */
+	__u32 without_numbers; /* 1: the program has no struct redirect_offsets */
 };
 
 #define REDIRECT_OLDEST_SETTINGS 24 /* bytes, the size of struct redirect_settings in the first version */

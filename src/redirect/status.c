@@ -65,6 +65,8 @@ static int read_state(const char *interface, struct state *state)
 	pins_close(&pins);
 	warn_of_listeners(state);
 	warn_of_losses(state);
+	if (state->attached.settings.without_numbers)
+		json_array_append_new(state->warnings, json_string(LOADER_WITHOUT_NUMBERS));
 	if (state->attached.location_error)
 		return explain_query(interface, state->attached.location_error);
 	error = state->attached.companion_error;

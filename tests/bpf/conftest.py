@@ -50,7 +50,7 @@ def run_frames(where, frames, port=19523, udp="first-hop", interface=None, mtu=0
     interface   on which they arrive; None: Linux older than 5.15 knows no other than lo
     mtu         of this interface, for SYN cookies; 0: no cookies
     conf        path of a redirect.conf; None: everything is allowed
-    btf         path of a file that stands for the kernel's BTF
+    btf         path of a folder that stands for /sys/kernel/btf
     environment in lower case, as run_frames.c names it
     """
     words = [str(BUILD / "tests/bpf/programs/run-frames"), str(port), udp]
@@ -61,7 +61,7 @@ def run_frames(where, frames, port=19523, udp="first-hop", interface=None, mtu=0
     if conf:
         words.append(str(conf))
     if btf:
-        words = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /sys/kernel/btf/vmlinux && exec "$@"', str(btf), *words]
+        words = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /sys/kernel/btf && exec "$@"', str(btf), *words]
     if isinstance(where, Host):
         if settings not in where.runs:
             if len(where.runs) == KEPT:

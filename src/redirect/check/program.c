@@ -9,6 +9,7 @@
 #include "redirect/check/check.h"
 #include "redirect/kernel/companion.h"
 #include "redirect/explain.h"
+#include "redirect/loader.h"
 #include "redirect/kernel/pins.h"
 
 #define REMOVAL_MAX     512
@@ -30,6 +31,8 @@ static const struct finding other_version = {FINDINGS_WARN, "systemctl reload {2
 	" is installed: replace it (without systemd: glb-redirect attach {0} with the same options)"};
 static const struct finding no_companion = {FINDINGS_FAIL, "glb-redirect reload {0}",
 	"the tc program is not attached any more, so nobody verifies inner checksums, and damaged data can reach the services"};
+
+static const struct finding without_numbers = {FINDINGS_WARN, NULL, LOADER_WITHOUT_NUMBERS};
 
 /* No program of glb-redirect is pinned for the interface. */
 static void check_unpinned(const struct check *check)
@@ -78,6 +81,8 @@ static void check_version(const struct check *check)
 		findings_add(&other_version, name, *version ? version : "unknown",
 			plain ? findings_value("glb-redirect@%s", name)
 			      : findings_value("\"$(systemd-escape --template=glb-redirect@.service '%s')\"", name));
+	if (check->settings.without_numbers)
+		findings_add(&without_numbers, name);
 }
 
 void check_program(void *subject)

@@ -54,7 +54,7 @@ static bool find_member(const struct btf *btf, uint32_t id, const char *name, __
 	return is_found;
 }
 
-static void find_offsets(struct redirect_offsets *offsets)
+int program_find_offsets(struct redirect_offsets *offsets)
 {
 	const struct {
 		const char *type, *member;
@@ -65,15 +65,17 @@ static void find_offsets(struct redirect_offsets *offsets)
 		{"tcp_request_sock", "snt_isn", &offsets->request_snt_isn},
 		{"tcp_request_sock", "rcv_nxt", &offsets->request_rcv_nxt},
 	};
-	struct btf *btf = btf__load_vmlinux_btf();
+	struct btf *btf = btf__parse_raw(PROGRAM_BTF);
+	int error = btf || errno == ENOENT ? 0 : -errno;
 
-	offsets->is_known = btf != NULL;
+	*offsets = (struct redirect_offsets){.is_known = btf != NULL};
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]) && offsets->is_known; i++) {
 		int32_t id = btf__find_by_name_kind(btf, wanted[i].type, BTF_KIND_STRUCT);
 
 		offsets->is_known = id > 0 && find_member(btf, (uint32_t)id, wanted[i].member, wanted[i].offset);
 	}
 	btf__free(btf);
+	return error;
 }
 
 /* Linux before 5.18 refuses the flag. */
@@ -129,6 +131,12 @@ static int load_once(struct program *program, const struct redirect_settings *wa
 	return read_id(program);
 }
 
+/* Returns whether the verifier refused the program, or the kernel a flag. Other errors can pass, such as -ENOMEM. */
+static bool is_refusal(int error)
+{
+	return error == -EACCES || error == -EINVAL || error == -E2BIG;
+}
+
 /*
  * In generic mode the kernel gives the program each frame in one piece. For a program with the flag it would copy the
  * frame into a new socket buffer, in which tc programs do not find the Ethernet header and our mark (seen on Linux
@@ -138,25 +146,24 @@ static int load(struct program *program, struct redirect_settings *wanted, const
 	const struct redirect_offsets *offsets, const struct program_counts *counts)
 {
 	bool generic = wanted->checksums == REDIRECT_CHECKSUMS_KERNEL;
-	int error = generic ? 0 : load_once(program, wanted, conf, offsets, counts, true);
+	int error;
 
+	wanted->without_numbers = !offsets->is_known;
+	error = generic ? 0 : load_once(program, wanted, conf, offsets, counts, true);
 	wanted->frags = !generic && !error;
-	if (wanted->frags)
-		return 0;
+	if (wanted->frags || (error && !is_refusal(error)))
+		return error;
 	if (error)
 		program_unload(program);
 	return load_once(program, wanted, conf, offsets, counts, false);
 }
 
 int program_load(struct program *program, struct redirect_settings *wanted, const struct redirect_conf *conf,
-	const struct program_counts *counts)
+	struct redirect_offsets offsets, const struct program_counts *counts)
 {
-	struct redirect_offsets offsets = {0};
-	int error;
+	int error = load(program, wanted, conf, &offsets, counts);
 
-	find_offsets(&offsets);
-	error = load(program, wanted, conf, &offsets, counts);
-	if (!error || !offsets.is_known)
+	if (!is_refusal(error) || !offsets.is_known)
 		return error;
 	/* A kernel that does not let the program read its sockets must still get the program. */
 	program_unload(program);

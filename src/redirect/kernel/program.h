@@ -22,16 +22,21 @@ struct program_counts {
 	int counters, hops;
 };
 
+#define PROGRAM_BTF "/sys/kernel/btf/vmlinux"
+
 #define PROGRAM_COUNTS_NEW ((struct program_counts){-1, -1})
 
 /* Returns a hash of the names of the first `count` counters, which identifies this list. */
 uint32_t program_layout(uint32_t count);
 
+/* Reads the offsets from the kernel's BTF, or sets is_known to 0. -errno: there is BTF, but it cannot be read. */
+int program_find_offsets(struct redirect_offsets *offsets);
+
 /*
- * Loads the program with the `wanted` settings; sets their member frags, and in the program also layout and version.
- * Returns 0 or -errno. The caller calls program_unload() in either case. The lists of the new program are empty: it
- * accepts no packet. Of `conf` it uses what concerns QUIC; lists_put_conf() writes the rest.
+ * Loads the program with the `wanted` settings; sets their members frags and without_numbers, and in the program also
+ * layout and version. Returns 0 or -errno. The caller calls program_unload() in either case. The lists of the new
+ * program are empty: it accepts no packet. Of `conf` it uses what concerns QUIC; lists_put_conf() writes the rest.
  */
 int program_load(struct program *program, struct redirect_settings *wanted, const struct redirect_conf *conf,
-	const struct program_counts *counts);
+	struct redirect_offsets offsets, const struct program_counts *counts);
 void program_unload(struct program *program);

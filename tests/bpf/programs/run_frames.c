@@ -168,6 +168,7 @@ int main(int argc, char **argv)
 	static char line[2 * MAX_FRAME + 2];
 	struct redirect_settings settings = {.max_hops = 30, .checksums = (uint16_t)number("CHECKSUMS", 0)};
 	struct redirect_conf conf = {0};
+	struct redirect_offsets offsets;
 	struct program program;
 	uint32_t ifindex = 0;
 	int error;
@@ -188,7 +189,10 @@ int main(int argc, char **argv)
 	}
 	if (argc == 7)
 		read_conf(argv[6], &settings, &conf);
-	error = program_load(&program, &settings, &conf, &PROGRAM_COUNTS_NEW);
+	error = program_find_offsets(&offsets);
+	if (error)
+		fail("cannot read " PROGRAM_BTF, -error);
+	error = program_load(&program, &settings, &conf, offsets, &PROGRAM_COUNTS_NEW);
 	if (error)
 		fail("cannot load the program", -error);
 	if (argc == 7)
