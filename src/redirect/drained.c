@@ -116,6 +116,9 @@ static int read_vips(const char *named, struct vips *vips)
 		return command_usage("--vip: '%s' is not an address or a prefix", word);
 	if (!named)
 		error = system_can_read_maps() ? served_read(vips) : -EPERM;
+	if (error == -EPROTO)
+		return command_error("the settings of an attached program cannot be read by version " GLB_VERSION
+				     ": name the VIPs with --vip");
 	if (error)
 		return explain_folder(NULL, error);
 	if (vips->left_out)

@@ -12,17 +12,20 @@ struct allowed {
 	bool local; /* the addresses of lo, too */
 };
 
-static void add_allowed(const struct pins *pins, struct allowed *allowed)
+static int add_allowed(const struct pins *pins, struct allowed *allowed)
 {
-	struct redirect_prefixes prefixes = {0};
+	struct redirect_prefixes prefixes = {.any = true};
 	struct redirect_settings settings;
+	int error = pins_read_settings(pins, &settings);
 
-	if (pins_read_settings(pins, &settings) != 0 || settings.allow_to_local || pins->lists.prefixes < 0 ||
-		lists_read(&pins->lists, REDIRECT_LIST_TO, &prefixes) != 0 || prefixes.any)
+	if (!error && !settings.allow_to_local && pins->lists.prefixes >= 0)
+		error = lists_read(&pins->lists, REDIRECT_LIST_TO, &prefixes);
+	if (prefixes.any)
 		allowed->local = true;
 	else
 		vips_add_prefixes(allowed->vips, &prefixes);
 	free(prefixes.items);
+	return error;
 }
 
 static int add_of_program(const char *interface, void *data)
@@ -34,10 +37,11 @@ static int add_of_program(const char *interface, void *data)
 
 	if (error)
 		return error == -ENOENT ? 0 : error; /* it was detached meanwhile */
-	if (pins_locate(interface, &pins, &location) == 0 && location.place == PINS_HERE)
-		add_allowed(&pins, data);
+	error = pins_locate(interface, &pins, &location);
+	if (!error && (location.place == PINS_HERE || location.place == PINS_RENAMED))
+		error = add_allowed(&pins, data);
 	pins_close(&pins);
-	return 0;
+	return error;
 }
 
 static int add_of_lo(struct vips *vips)

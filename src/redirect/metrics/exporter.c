@@ -48,7 +48,7 @@ static void refresh(struct exporter *exporter)
 		log_limited(LOG_LEVEL_ERROR, "cannot read the pins in " PINS_ROOT ": %s",
 			strerror(-exporter->metrics.programs_error));
 	if (exporter->metrics.sockets.error)
-		log_limited(LOG_LEVEL_ERROR, "cannot read the sockets of this host: %s",
+		log_limited(LOG_LEVEL_ERROR, "cannot read the sockets of this host or the VIPs of a program: %s",
 			strerror(-exporter->metrics.sockets.error));
 	exporter->read_us = clock_now_us();
 }

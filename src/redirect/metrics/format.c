@@ -21,7 +21,7 @@ static const struct fact programs_facts[] = {
 };
 
 static const struct fact sockets_facts[] = {
-	{"sockets_readable", NULL, PROGRAMS(sockets_readable), "0 if the kernel does not list its sockets"},
+	{"sockets_readable", NULL, PROGRAMS(sockets_readable), "0 if the host's sockets or VIPs cannot be read"},
 	{"sockets_timestamp_seconds", NULL, PROGRAMS(sockets_timestamp), "Unix time when the sockets were read"},
 	{"sockets_read_seconds", NULL, PROGRAMS(sockets_duration), "how long it took to read the sockets"},
 	{0},

@@ -152,6 +152,34 @@ def test_a_host_without_vips_is_not_drained(server):
     assert drained(server, code=1) == "glb-redirect: this host has no VIP on lo: name the VIPs with --vip\n"
 
 
+@pytest.fixture
+def other(server, tmp_path):
+    """A VIP that is not on lo, with a connection. The address of lo has none."""
+    conf = tmp_path / "redirect.conf"
+    conf.write_text('allow_to = ["10.20.20.20"];\n')
+    server.namespace.ip("link set eth0 up", "link set net0 up", "addr add 10.20.20.20/32 dev net0")
+    server.namespace.run(server.glb_redirect, "attach", "eth0", "--config-file", str(conf))
+    server.listen("10.20.20.20", 80)
+    server.connect("10.20.20.20", 80)
+    return {"10.20.20.20": {"connections": 1, "idle_under_1m": 1}}
+
+
+def test_vips_of_a_renamed_interface(server, other):
+    """Its program goes on."""
+    assert left(server) == other
+    server.namespace.ip("link set eth0 down", "link set eth0 name wan0", "link set wan0 up")
+    assert left(server) == other
+
+
+def test_a_program_whose_settings_cannot_be_read(server, other):
+    """Its VIPs may be others than the addresses of lo, which have no connections."""
+    status = json.loads(server.namespace.run(server.glb_redirect, "status", "--json").stdout)
+    server.namespace.run("rm", f"/sys/fs/bpf/glb-redirect/eth0/{status['eth0']['program_id']}/settings")
+    message = drained(server, code=1)
+    assert "the settings of an attached program cannot be read" in message and "name the VIPs with --vip" in message
+    assert left(server, "--vip", "10.20.20.20") == other
+
+
 def test_without_the_capability_to_read_the_vips(server):
     prefix = ["setpriv", "--bounding-set=-bpf,-sys_admin", server.glb_redirect, "drained"]
     result = server.namespace.run(*prefix, check=False)
