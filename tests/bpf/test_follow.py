@@ -84,6 +84,25 @@ def test_local_route_to_a_prefix_is_followed(proxy, following, family, prefix, a
     wait_counts(proxy, ping(family, address), "drop_destination")
 
 
+@pytest.mark.parametrize("family, everything, inner", [
+    (4, "0.0.0.0/0", "10.20.3.4"), (6, "::/0", "2001:db8:20::3")])
+def test_local_route_for_all_addresses_is_ignored(proxy, following, family, everything, inner):
+    """As for TPROXY, in a table that only some packets use. Local routes to other prefixes in this table count."""
+    table = "dev lo table 100"
+    proxy.namespace.ip(f"route add local {everything} {table}")
+    proxy("attach", "eth0")
+    assert proxy.status()["allow_to"] == "local"
+    prefix = {4: "10.21.0.0/16", 6: "2001:db8:21::/48"}[family]
+    refused, other_host = ping(family, inner), ping(4, "10.10.10.10", dst="192.168.50.77", outer=family)
+    assert counts(proxy, refused, "drop_destination") and counts(proxy, other_host, "not_for_us")
+    proxy("reload", "eth0")
+    assert counts(proxy, refused, "drop_destination") and counts(proxy, other_host, "not_for_us")
+    following()
+    proxy.namespace.ip(f"route add local {prefix} {table}")
+    wait_counts(proxy, ping(family, {4: "10.21.3.4", 6: "2001:db8:21::3"}[family]), "accepted_other")
+    assert counts(proxy, refused, "drop_destination") and counts(proxy, other_host, "not_for_us")
+
+
 def add_outer_address(proxy, outer):
     """Returns a packet to it. In IPv6 the address has no duplicates to look for."""
     address = outside(outer, "192.168.50.77/24")

@@ -90,7 +90,8 @@ static int take_route(const struct nlmsghdr *message, void *data)
 	struct netprefix *added;
 	struct route route;
 
-	if (!rtnetlink_read_route(message, &route) || route.type != RTN_LOCAL || is_loopback(&route.destination))
+	if (!rtnetlink_read_route(message, &route) || route.type != RTN_LOCAL || !route.destination.length ||
+		is_loopback(&route.destination))
 		return MNL_CB_OK;
 	added = array_append(&host->local, &host->local_count, sizeof(*added));
 	if (!added)

@@ -16,7 +16,7 @@ struct host_mac {
 
 struct host {
 	/* Prefixes with a route of type local, in any table. Without 127.0.0.0/8 and ::1, which nobody else may send
-	 * to. */
+	 * to, and without routes for all addresses, by which TPROXY keeps the packets that a rule selects. */
 	struct netprefix *local;
 	size_t local_count;
 	/*
