@@ -62,6 +62,14 @@ static void succeeded(struct daemon *daemon, struct vip *vip, enum vips_state wi
 	set_state(daemon, vip, wish);
 }
 
+/* Notes that a command may have announced the VIP before it failed, or that the routing daemon may still obey it. */
+static void doubt(struct daemon *daemon, struct vip *vip)
+{
+	vip->repeat = true;
+	if (vip->state == VIPS_WITHDRAWN)
+		set_state(daemon, vip, VIPS_UNKNOWN);
+}
+
 /* Sets one VIP. Returns false if the command failed. */
 static bool set_vip(struct daemon *daemon, struct vip *vip, enum vips_state wish, const char *reason)
 {
@@ -70,7 +78,8 @@ static bool set_vip(struct daemon *daemon, struct vip *vip, enum vips_state wish
 	if (!driver_set(&daemon->settings.driver, &vip->prefix, wish == VIPS_ANNOUNCED, error)) {
 		snprintf(whole, sizeof(whole), "%s: %s", netprefix_format(&vip->prefix, prefix), error);
 		failed(daemon, &vip->retry, whole);
-		vip->repeat |= wish == VIPS_ANNOUNCED; /* the command may have announced it before it failed */
+		if (wish == VIPS_ANNOUNCED)
+			doubt(daemon, vip);
 		return false;
 	}
 	succeeded(daemon, vip, wish, reason);
@@ -104,9 +113,9 @@ static bool look(struct daemon *daemon)
 		if (vip->state != VIPS_UNKNOWN && vip->state != state)
 			log_warning("%s: the routing daemon has it %s, although it was told otherwise",
 				netprefix_format(&vip->prefix, prefix), vips_state_name(state));
-		/* The check may overlook a VIP, so what should be withdrawn is withdrawn once more. */
+		/* The check may overlook a VIP, or look too early, so only a command proves that it is withdrawn. */
 		vip->repeat |= vip->state == VIPS_ANNOUNCED && !announced;
-		set_state(daemon, vip, state);
+		set_state(daemon, vip, !announced && vip->repeat ? VIPS_UNKNOWN : state);
 	}
 	free(printed);
 	return true;
@@ -143,7 +152,6 @@ static void set_batch(struct daemon *daemon, enum vips_state wanted)
 
 		if (!needs(daemon, vip, wanted, &reason) || !is_due(daemon, vip))
 			continue;
-		vip->repeat |= wanted == VIPS_ANNOUNCED; /* it may be announced even if that is not confirmed */
 		vips[count] = vip;
 		prefixes[count++] = vip->prefix;
 	}
@@ -156,6 +164,8 @@ static void set_batch(struct daemon *daemon, enum vips_state wanted)
 	for (size_t i = 0; i < count; i++)
 		if (done[i] && needs(daemon, vips[i], wanted, &reason))
 			succeeded(daemon, vips[i], wanted, reason);
+		else if (wanted == VIPS_ANNOUNCED)
+			doubt(daemon, vips[i]);
 }
 
 /* Runs the commands for the VIPs that should get to this state. Ends after a while. Returns false if a VIP did not get

@@ -151,6 +151,26 @@ def test_vips_whose_announcement_is_not_confirmed_are_withdrawn(announcer, direc
         announcer.wait_announced()
 
 
+def test_stop_leaves_vips_whose_announcement_is_not_confirmed_to_release(announcer, director):
+    """The batch has announced them, and then everything fails. The batch takes the time of a round, so that no VIP gets its own command."""
+    announcer.write_driver(BATCH.replace("{timeout_ms}", "3500"))
+    with announcer:
+        wait_all(announcer)
+        director.fail()
+        announcer.wait_log(": withdrawn: glb-director is failing", COUNT)
+        write_batch(announcer, each=f"case $line in *{NAMES[-1]}) $line; touch broken; sleep 60; esac")
+        director.health = {"state": "ok", "reasons": {}}
+        announcer.wait_announced(*NAMES)
+        director.kill()
+        announcer.wait_log("batch was killed, because it did not end within 3500 ms")
+        assert announcer.stop() == 1
+    assert not singles(announcer, "enable")
+    (announcer.folder / "broken").unlink()
+    write_batch(announcer)
+    announcer.call("release")
+    assert announcer.announced == []
+
+
 def test_check_that_overlooks_the_vips_is_not_trusted(announcer, director):
     """What prints nothing would make each batch look well done."""
     announcer.configure(reassert_ms=60000)

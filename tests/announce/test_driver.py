@@ -2,6 +2,7 @@
 """The routing daemon fails, hangs, is missing, or is restarted."""
 
 import os
+import signal
 
 import pytest
 from announcer import DRIVER, VIP, VIP6
@@ -9,6 +10,7 @@ from announcer import DRIVER, VIP, VIP6
 from lab.tools import wait_until
 
 ON, ON6 = "glb_203_0_113_10", "glb_2001_db8_f__10"
+NO_CHECK = "\n".join(line for line in DRIVER.splitlines() if not line.startswith(("check", "announced")))
 
 
 def test_restarted_routing_daemon_is_told_again(announcer, director):
@@ -24,7 +26,7 @@ def test_restarted_routing_daemon_is_told_again(announcer, director):
 
 
 def test_driver_without_check_repeats_its_commands_silently(announcer, director):
-    announcer.write_driver("\n".join(line for line in DRIVER.splitlines() if not line.startswith(("check", "announced"))))
+    announcer.write_driver(NO_CHECK)
     with announcer:
         announcer.wait_announced(ON, ON6)
         wait_until(lambda: announcer.changes.count(f"enable {ON}") >= 3, "three calls")
@@ -118,6 +120,72 @@ def test_check_that_prints_too_much_is_an_error(announcer, director):
         announcer.change_daemon(text)
         announcer.wait_log("work again")
         assert announcer.announced == sorted([ON, ON6])
+
+
+def wait_states(announcer, *states):
+    wait_until(lambda: [vip["state"] for vip in announcer.status()["vips"]] == list(states), lambda: f"{states}: {announcer.status()['vips']}")
+
+
+@pytest.fixture(params=(DRIVER, NO_CHECK), ids=("check", "no check"))
+def doubted(request, announcer, director):
+    """The VIPs were withdrawn. Then all commands fail, but those that announce take effect before they do."""
+    announcer.write_driver(request.param)
+    text = announcer.daemon.read_text()
+    announcer.change_daemon(text.replace("[ ! -e broken ]", '[ "$1" != enable ] || touch on/$2\n[ ! -e broken ]'))
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        director.fail()
+        announcer.wait_log(": withdrawn: glb-director is failing", 2)
+        (announcer.folder / "broken").touch()
+        director.health = {"state": "ok", "reasons": {}}
+        announcer.wait_announced(ON, ON6)
+        announcer.wait_log(f"error: {VIP6}: ")
+        yield announcer
+
+
+def test_vip_that_may_be_announced_is_not_forgotten(doubted, director):
+    director.set_tables(("web6", 1, [VIP6]))
+    wait_until(lambda: doubted.status()["vips"][0]["wish"] == "withdrawn", "the wish")
+    doubted.wait_rounds(director)
+    wait_states(doubted, "unknown", "unknown")
+    (doubted.folder / "broken").unlink()
+    doubted.wait_announced(ON6)
+    wait_until(lambda: [vip["prefix"] for vip in doubted.status()["vips"]] == [VIP6], "one VIP")
+
+
+def test_withdraw_does_not_claim_that_a_doubted_vip_is_withdrawn(doubted):
+    assert "the VIPs are not withdrawn after 1 s" in doubted.call("withdraw", "--timeout", "1", code=1).stderr
+    doubted.stop(signal.SIGKILL)
+    assert f"{VIP}: may still be announced: " in doubted.call("release", code=1).stderr
+    (doubted.folder / "broken").unlink()
+    doubted.call("release")
+    assert doubted.announced == []
+
+
+def test_stop_leaves_a_doubted_vip_to_release(doubted):
+    assert doubted.stop() == 1
+    (doubted.folder / "broken").unlink()
+    doubted.call("release")
+    assert doubted.announced == []
+
+
+def test_check_that_finds_nothing_does_not_end_a_doubt(announcer, director):
+    """The routing daemon still has the command to announce in its queue."""
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        director.fail()
+        announcer.wait_announced()
+        text = announcer.daemon.read_text()
+        announcer.change_daemon(text.replace("case $1 in", '[ "$1" = show ] || exit 3\ncase $1 in'))
+        director.health = {"state": "ok", "reasons": {}}
+        announcer.wait_log("exit code 3", 2)
+        checks = announcer.calls.count("show protocols")
+        wait_until(lambda: announcer.calls.count("show protocols") >= checks + 3, "checks")
+        wait_states(announcer, "unknown", "unknown")
+        announcer.change_daemon(text)
+        announcer.wait_announced(ON, ON6)
+        announcer.wait_log("work again")
+        wait_states(announcer, "announced", "announced")
 
 
 class Pipe:
