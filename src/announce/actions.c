@@ -38,6 +38,19 @@ static void failed(struct daemon *daemon, struct vips_retry *retry, const char *
 	daemon->changed = true;
 }
 
+/* Forgets the failures of commands that are no longer needed. They must not delay a command for the other state. */
+static void forget_failures(struct daemon *daemon)
+{
+	const char *reason;
+
+	for (size_t i = 0; i < daemon->vips.count; i++) {
+		struct vip *vip = &daemon->vips.items[i];
+
+		if (vip->retry.failures && round_wish(daemon, vip, &reason) != vip->retry.wish)
+			vip->retry = (struct vips_retry){0};
+	}
+}
+
 /* Clears the error when no command fails any longer. */
 static void clear_error(struct daemon *daemon)
 {
@@ -46,7 +59,7 @@ static void clear_error(struct daemon *daemon)
 	for (size_t i = 0; i < daemon->vips.count; i++)
 		if (daemon->vips.items[i].retry.failures)
 			return;
-	log_notice("the commands of %s work again", daemon->settings.conf.driver);
+	log_notice("%s: no command fails any longer", daemon->settings.conf.driver);
 	daemon->driver_error[0] = '\0';
 	daemon->changed = true;
 }
@@ -78,6 +91,7 @@ static bool set_vip(struct daemon *daemon, struct vip *vip, enum vips_state wish
 	if (!driver_set(&daemon->settings.driver, &vip->prefix, wish == VIPS_ANNOUNCED, error)) {
 		snprintf(whole, sizeof(whole), "%s: %s", netprefix_format(&vip->prefix, prefix), error);
 		failed(daemon, &vip->retry, whole);
+		vip->retry.wish = wish;
 		if (wish == VIPS_ANNOUNCED)
 			doubt(daemon, vip);
 		return false;
@@ -197,6 +211,7 @@ bool actions_run(struct daemon *daemon)
 			daemon->reassert_ms = now + daemon->settings.conf.reassert_ms;
 		daemon->changed = true;
 	}
+	forget_failures(daemon);
 	/* A VIP whose command fails must not keep others from being withdrawn. */
 	done = set_all(daemon, VIPS_WITHDRAWN, end);
 	done &= set_all(daemon, VIPS_ANNOUNCED, end);

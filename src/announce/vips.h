@@ -21,6 +21,7 @@ enum vips_state {
 struct vips_retry {
 	unsigned failures;
 	uint64_t next_ms;
+	enum vips_state wish; /* what the command of a VIP should do */
 };
 
 struct vip {
