@@ -128,7 +128,10 @@ static bool look(struct daemon *daemon)
 			log_warning("%s: the routing daemon has it %s, although it was told otherwise",
 				netprefix_format(&vip->prefix, prefix), vips_state_name(state));
 		/* The check may overlook a VIP, or look too early, so only a command proves that it is withdrawn. */
-		vip->repeat |= vip->state == VIPS_ANNOUNCED && !announced;
+		if (announced)
+			vip->repeat &= vip->retry.failures > 0;
+		else
+			vip->repeat |= vip->state == VIPS_ANNOUNCED;
 		set_state(daemon, vip, !announced && vip->repeat ? VIPS_UNKNOWN : state);
 	}
 	free(printed);

@@ -118,7 +118,7 @@ static struct vip restore(
 
 	if (says_withdrawn(json, "state") && says_withdrawn(json, "wish"))
 		vip.state = VIPS_WITHDRAWN;
-	vip.recorded = vip.state != VIPS_WITHDRAWN;
+	vip.recorded = vip.repeat = vip.state != VIPS_WITHDRAWN;
 	vip.decision.damper.flaps = (unsigned)integer(json, "flaps", 32);
 	vip.decision.fell = held_ms || vip.decision.damper.flaps;
 	if (held_ms > age_ms)

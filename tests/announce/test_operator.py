@@ -150,6 +150,18 @@ def test_vips_of_a_killed_daemon_are_withdrawn_if_the_director_is_gone(announcer
         announcer.wait_log(f"{VIP}: withdrawn: glb-director does not run\n")
 
 
+def test_vips_of_a_killed_daemon_are_withdrawn_although_the_check_overlooks_them(announcer, director):
+    """For instance because `announced` does not match what a new version of the routing daemon prints."""
+    with announcer:
+        announcer.wait_announced(ON, ON6)
+        announcer.stop(signal.SIGKILL)
+    announcer.change_daemon(announcer.daemon.read_text().replace("Static master4", "static master4"))
+    director.kill()
+    with announcer:
+        announcer.wait_announced()
+        assert announcer.stop() == 0
+
+
 def test_vips_are_announced_only_while_they_can_be_recorded(announcer, director):
     """If this process were killed, nobody would withdraw them."""
     path = announcer.folder / "status.json"
