@@ -6,7 +6,6 @@ import errno
 import json
 import re
 import time
-from pathlib import Path
 
 import pytest
 from scapy.layers.inet import IP, TCP
@@ -58,11 +57,6 @@ class Host:
         write_table(self.table, document, "json")
         assert self.director.telemetry.ask("/glb/reload,force")["ok"] == 1
 
-    def thread(self, name):
-        tasks = Path(f"/proc/{self.director.process.pid}/task").iterdir()
-        (thread,) = [int(task.name) for task in tasks if (task / "comm").read_text().strip() == name]
-        return thread
-
 
 @pytest.fixture
 def host(link, tmp_path, monkeypatch):
@@ -105,7 +99,7 @@ def test_each_cause_is_shown_with_its_object_until_it_ends(host):
         assert only(wait_health(director, "failing", "worker_stuck")) == "lcore 0"
     wait_health(director, "ok")
 
-    with Frozen(host.thread("control")):
+    with Frozen(director.thread("control")):
         assert only(wait_health(director, "failing", "control_stuck")) == "control thread"
     wait_health(director, "ok")
 

@@ -17,6 +17,7 @@ from support import traffic
 from support.cli import run_json
 from support.director_conf import CONFIG
 from support.director_process import DirectorProcess, sum_of_verdicts, write_table
+from support.frozen import Frozen
 from support.health import wait_health
 from support.tree import BUILD
 from support.underlay import FAMILIES, Underlay
@@ -445,6 +446,29 @@ def test_many_next_hops(link, tmp_path):
         macs["10.255.1.5"] = THIRD
         del macs["10.255.1.9"]
         wait_until(complete, lambda: f"the change: {host.log}")
+
+
+@pytest.mark.parametrize("link", ["IPv4"], indirect=True)
+def test_an_event_that_is_older_than_a_lost_one_does_not_decide(link, tmp_path):
+    """The kernel reports lost events before it hands out those that the socket still holds."""
+    def change_a_route():
+        """The director looks everything up again 30 s after the last change of a route. Changes put that off."""
+        host.ip("route add 172.16.0.0/28 via 10.255.0.9")
+        host.ip("route del 172.16.0.0/28")
+        return True
+
+    def lost_events():
+        rows = [line.split() for line in link.director.run("cat", "/proc/net/netlink").stdout.splitlines()]
+        return sum(int(row[rows[0].index("Drops")]) for row in rows[1:])
+
+    with Host(link, tmp_path, document("10.255.0.7")) as host:
+        host.wait_next_hops({"10.255.0.7": ROUTER})
+        with Frozen(host.director.thread("control")):
+            host.ip(f"neigh replace 10.255.0.7 lladdr {OTHER} nud permanent dev director")
+            batch(link, [f"route add 172.{16 + i // 4096}.{i // 16 % 256}.{i % 16 * 16}/28 via 10.255.0.8" for i in range(1, 20000)])
+            host.ip(f"neigh replace 10.255.0.7 lladdr {THIRD} nud permanent dev director")
+            assert lost_events() > 0
+        wait_until(lambda: change_a_route() and host.next_hops() == {"10.255.0.7": THIRD}, lambda: f"{host.page()}: {host.log}")
 
 
 def add_port_interface(link, number):

@@ -115,6 +115,12 @@ class DirectorProcess:
     def log(self):
         return self._stderr.read_text(encoding="utf-8", errors="replace")
 
+    def thread(self, name):
+        """The id of the thread with this name."""
+        tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
+        (thread,) = [int(task.name) for task in tasks if (task / "comm").read_text().strip() == name]
+        return thread
+
     def wait_log(self, text, count=1):
         """Waits until `count` lines of the log have this text, and returns them. Threads may log an event after telemetry shows it."""
 

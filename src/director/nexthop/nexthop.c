@@ -23,8 +23,9 @@
 #define RETRIES_PER_STEP 10
 #define SETTLE_MS        3500 /* the kernel gives up after three requests, one a second */
 
-static void mark_reread(struct nexthop *nexthop)
+static void read_all_again(struct nexthop *nexthop)
 {
+	nexthop->dirty = true;
 	for (uint32_t i = 0; i < nexthop->neighbours.count; i++)
 		nexthop->neighbours.items[i]->reread = true;
 }
@@ -102,8 +103,11 @@ static void take_failures(struct nexthop *nexthop)
 	}
 }
 
-/* Returns whether it has taken all events; it stops when it has worked for long enough. If events are lost, everything
- * is read again. */
+/*
+ * Returns whether it has taken all events; it stops when it has worked for long enough. If events were lost, everything
+ * is read again once the socket is empty. Until then the kernel loses more events, and hands out those that are older
+ * than the lost ones.
+ */
 static bool take_events(struct nexthop *nexthop)
 {
 	uint64_t end = clock_now_us() + STEP_WORK_US;
@@ -115,9 +119,11 @@ static bool take_events(struct nexthop *nexthop)
 		if (size > 0) {
 			mnl_cb_run(buf, (size_t)size, 0, 0, take_event, nexthop);
 		} else if (size < 0 && errno == ENOBUFS) { /* there were more events than the socket can hold */
-			nexthop->dirty = true;
-			mark_reread(nexthop);
+			nexthop->events_lost = true;
 		} else {
+			if (nexthop->events_lost)
+				read_all_again(nexthop);
+			nexthop->events_lost = false;
 			return true;
 		}
 	}
@@ -326,10 +332,8 @@ static void look_up_routes(struct nexthop *nexthop, uint64_t end_us)
 {
 	uint64_t now = clock_now_ms();
 
-	if (now >= nexthop->pass_due_ms && !nexthop->passing) {
-		nexthop->dirty = true;
-		mark_reread(nexthop);
-	}
+	if (now >= nexthop->pass_due_ms && !nexthop->passing)
+		read_all_again(nexthop);
 	if (!nexthop->passing && nexthop->dirty && now >= nexthop->pass_not_before_ms)
 		begin_pass(nexthop);
 	if (nexthop->passing)

@@ -31,6 +31,7 @@ struct nexthop {
 	uint64_t version; /* a change of a path, of a MAC to send to, or of the neighbours adds 1 */
 
 	bool failing; /* of a neighbour */
+	bool events_lost; /* since the socket was empty last */
 
 	/* A pass looks up all routes again. */
 	bool dirty; /* a pass is due, because something may have changed */
