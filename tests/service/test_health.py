@@ -5,6 +5,7 @@ import ast
 import errno
 import json
 import re
+import resource
 import time
 
 import pytest
@@ -65,6 +66,11 @@ def host(link, tmp_path, monkeypatch):
         yield host
 
 
+def wait_ten_ticks(director):
+    start = director.telemetry.ask("/glb/health")["now"]
+    wait_until(lambda: director.telemetry.ask("/glb/health")["now"] > start + 1, "ten ticks")
+
+
 def test_each_cause_is_shown_with_its_object_until_it_ends(host):
     """Links, MTU, backends, a stuck worker and a stuck control thread, in one director. Other files test the other causes."""
     director = host.director
@@ -103,14 +109,20 @@ def test_each_cause_is_shown_with_its_object_until_it_ends(host):
         assert only(wait_health(director, "failing", "control_stuck")) == "control thread"
     wait_health(director, "ok")
 
+    # A look at a link that fails says nothing about the link.
+    before = resource.prlimit(director.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(director.process.pid, resource.RLIMIT_NOFILE, (0, before[1]))
+    wait_ten_ticks(director)
+    resource.prlimit(director.process.pid, resource.RLIMIT_NOFILE, before)
+    wait_health(director, "ok")
+
     # The interface that returns is another one, although its name and index are the same.
     (index,) = [item["ifindex"] for item in json.loads(host.link.director.run(*"ip -json link show director".split()).stdout)]
     host.ip("link del director")
     assert only(wait_health(director, "failing", "port_removed")) == "port 0 (net_af_packet0)"
     host.ip(f"link add director up index {index} type veth peer name other")
     host.ip("link set other up")
-    ticks = director.telemetry.ask("/glb/health")["now"]
-    wait_until(lambda: director.telemetry.ask("/glb/health")["now"] > ticks + 1, "ten ticks")
+    wait_ten_ticks(director)
     assert "create it again, and restart the director" in wait_health(director, "failing", "port_removed")["reasons"][0]["text"]
     director.terminate()
 

@@ -112,10 +112,12 @@ static void add_exception_interfaces(const struct health_watch *watch, struct he
 	char object[HEALTH_OBJECT_SIZE];
 
 	for (uint16_t i = 0; i < watch->ports->exception_count; i++) {
+		struct port *exception = &watch->ports->exceptions[i];
 		struct link link = {.up = true};
 
-		if (watch->ports->exceptions[i].rx_queues)
-			link = link_ask(&watch->ports->exceptions[i]);
+		if (exception->rx_queues)
+			link = link_ask(exception);
+		link_store(exception, link);
 		snprintf(object, sizeof(object), "glb%u", watch->ports->list[i].id);
 		if (link.missing)
 			health_add(report, HEALTH_EXCEPTION_DOWN, HEALTH_DEGRADES, object,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "director/ports/link.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
@@ -10,20 +11,23 @@
 #include "director/ports/port.h"
 #include "program/host/device.h"
 
-/* Drivers on kernel interfaces do not report the real link, so this asks the kernel. False: it does not know the
- * interface. */
-static bool read_kernel(const struct port *port, struct link *link)
+/* Drivers on kernel interfaces do not report the real link, so this asks the kernel. */
+static struct link read_kernel(const struct port *port)
 {
 	struct ethtool_cmd command = {.cmd = ETHTOOL_GSET};
 	struct ifreq request = {0};
+	struct link link = {0};
+	bool named = if_indextoname(port->info.if_index, request.ifr_name);
 
-	if (!if_indextoname(port->info.if_index, request.ifr_name) || device_ask(SIOCGIFFLAGS, &request) != 0)
-		return false;
-	link->up = (request.ifr_flags & IFF_UP) && (request.ifr_flags & IFF_RUNNING);
-	if (link->up && device_ethtool(request.ifr_name, &command) == 0 &&
+	if (!named && errno == ENXIO)
+		return (struct link){.missing = true};
+	if (!named || device_ask(SIOCGIFFLAGS, &request) != 0)
+		return port->link; /* no descriptor is free, or the interface has just been renamed */
+	link.up = (request.ifr_flags & IFF_UP) && (request.ifr_flags & IFF_RUNNING);
+	if (link.up && device_ethtool(request.ifr_name, &command) == 0 &&
 		ethtool_cmd_speed(&command) != (uint32_t)SPEED_UNKNOWN)
-		link->mbps = ethtool_cmd_speed(&command);
-	return true;
+		link.mbps = ethtool_cmd_speed(&command);
+	return link;
 }
 
 struct link link_ask(const struct port *port)
@@ -32,7 +36,7 @@ struct link link_ask(const struct port *port)
 	struct link link = {0};
 
 	if (port->info.if_index)
-		return read_kernel(port, &link) ? link : (struct link){.missing = true};
+		return read_kernel(port);
 	if (rte_eth_link_get_nowait(port->id, &device) == 0 && device.link_status == RTE_ETH_LINK_UP) {
 		link.up = true;
 		link.mbps = device.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : device.link_speed;

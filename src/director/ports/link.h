@@ -18,7 +18,8 @@ struct link {
 
 /*
  * Asks the driver of a port that is started or, if it uses a kernel interface, the kernel. It does not wait for the
- * link to come up. Main thread, then the control thread only: a driver may need half a second for its reply.
+ * link to come up. Returns port->link if the kernel cannot be asked now. Main thread, then the control thread only: a
+ * driver may need half a second for its reply.
  */
 struct link link_ask(const struct port *port);
 
