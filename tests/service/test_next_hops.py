@@ -526,6 +526,10 @@ def test_each_port_has_the_next_hops_of_its_interface(link, tmp_path):
         add_router(link, 2, "renamed")
         host.ip(f"route replace {PROXIES} via 10.2.0.7 dev renamed")
         host.wait_next_hops({"10.2.0.7": OTHER}, 1)
+        with host.director.without_descriptors():
+            host.ip(f"neigh replace 10.2.0.8 lladdr {THIRD} dev renamed")
+            host.ip(f"route replace {PROXIES} via 10.2.0.8 dev renamed")
+            host.wait_next_hops({"10.2.0.8": THIRD}, 1)
         host.ip("link del renamed")
         host.wait_without({"192.168.50.10": "the interface of the port does not exist"}, 1)
         wait_until(lambda: "warning: interface k2 is gone" in host.log, "a warning")

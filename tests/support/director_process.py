@@ -7,6 +7,7 @@ import functools
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -120,6 +121,16 @@ class DirectorProcess:
         tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
         (thread,) = [int(task.name) for task in tasks if (task / "comm").read_text().strip() == name]
         return thread
+
+    @contextlib.contextmanager
+    def without_descriptors(self):
+        """Until the end of `with`, the director cannot open a file or a socket."""
+        before = resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, (0, before[1]))
+        try:
+            yield
+        finally:
+            resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, before)
 
     def wait_log(self, text, count=1):
         """Waits until `count` lines of the log have this text, and returns them. Threads may log an event after telemetry shows it."""

@@ -130,15 +130,20 @@ static bool take_events(struct nexthop *nexthop)
 	return false;
 }
 
-/* Finds the interface again after it was removed or replaced. A renamed one keeps its index. */
-static void refresh_interface(struct named_interface *interface)
+/* Finds the interface again after it was removed or replaced. A renamed one keeps its index. After an error that says
+ * nothing about the interface, another pass is due. */
+static void refresh_interface(struct nexthop *nexthop, struct named_interface *interface)
 {
-	char name[IF_NAMESIZE];
+	struct net_link link;
+	int error = interface->index ? kernel_link(&nexthop->kernel, interface->index, &link) : -ENODEV;
 
 	if (!interface->name[0])
 		return;
-	if (!interface->index || !if_indextoname(interface->index, name))
+	if (error == -ENODEV) {
 		interface->index = if_nametoindex(interface->name);
+		error = interface->index ? 0 : -errno;
+	}
+	nexthop->dirty |= error && error != -ENODEV;
 	if (!interface->index && !interface->logged_missing)
 		log_warning("interface %s is gone: packets that would leave through it are dropped until it is back",
 			interface->name);
@@ -295,10 +300,10 @@ static void sweep(struct nexthop *nexthop)
 
 static void begin_pass(struct nexthop *nexthop)
 {
-	refresh_interface(&nexthop->vrf);
-	for (uint32_t i = 0; i < nexthop->config.port_count; i++)
-		refresh_interface(&nexthop->interfaces[i]);
 	nexthop->dirty = false;
+	refresh_interface(nexthop, &nexthop->vrf);
+	for (uint32_t i = 0; i < nexthop->config.port_count; i++)
+		refresh_interface(nexthop, &nexthop->interfaces[i]);
 	nexthop->passing = true;
 	nexthop->next = 0;
 	nexthop->pass_work_us = 0;
