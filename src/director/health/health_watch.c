@@ -33,7 +33,7 @@ void health_watch_begin(struct health_watch *watch)
 bool health_watch_tick(struct health_watch *watch)
 {
 	health_traffic_sample(watch);
-	return health_workers_sample(watch);
+	return health_workers_sample(watch, clock_now_ms());
 }
 
 static void log_change(enum health_state before, const struct health *health)

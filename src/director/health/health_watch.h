@@ -44,8 +44,9 @@ struct health_watch {
 	uint64_t link_logged_ms[PLAN_MAX_PORTS]; /* when the last message about each link was, in clock_now_ms() */
 	unsigned link_changes[PLAN_MAX_PORTS]; /* since then */
 	bool link_lost[PLAN_MAX_PORTS]; /* the link was down at the last evaluation, while the port was running */
-	uint64_t polls[PLAN_MAX_LCORES]; /* counters.polls of each worker, at the last tick */
-	bool stuck[PLAN_MAX_LCORES]; /* the worker has finished no iteration between the last two ticks */
+	uint64_t polls_ms; /* when the last sample of `polls` was, in clock_now_ms() */
+	uint64_t polls[PLAN_MAX_LCORES]; /* counters.polls of each worker, at the last sample */
+	bool stuck[PLAN_MAX_LCORES]; /* the worker has finished no iteration between the last two samples */
 	struct health_counts window[HEALTH_WINDOW_TICKS]; /* of the last ticks, as a ring */
 	unsigned ticks;
 	uint64_t lost_by_port[PLAN_MAX_PORTS]; /* the port's own counters, at the last tick */
@@ -64,5 +65,6 @@ bool health_watch_evaluate(struct health_watch *watch);
 /* For health_traffic.c. */
 void health_traffic_sample(struct health_watch *watch);
 
-/* For health_workers.c. Returns whether all workers make progress. */
-bool health_workers_sample(struct health_watch *watch);
+/* For health_workers.c. Returns whether all workers make progress. If the last sample was just before, because a tick
+ * came late, returns the result of that sample. */
+bool health_workers_sample(struct health_watch *watch, uint64_t now_ms);

@@ -4,23 +4,28 @@
 #include "program/log.h"
 #include "worker/worker.h"
 
-/* A worker that sleeps wakes up several times per tick. */
-bool health_workers_sample(struct health_watch *watch)
+#define SAMPLE_MS 400 /* at least, between two samples: a worker that sleeps wakes up several times meanwhile */
+
+bool health_workers_sample(struct health_watch *watch, uint64_t now_ms)
 {
-	bool alive = true;
+	bool alive = true, due = now_ms - watch->polls_ms >= SAMPLE_MS;
 
 	for (uint16_t i = 0; i < watch->workers->count; i++) {
 		const struct worker *worker = watch->workers->list[i];
 		uint64_t polls = __atomic_load_n(&worker->counters.polls, __ATOMIC_RELAXED);
 
-		watch->stuck[i] = polls == watch->polls[i];
-		watch->polls[i] = polls;
+		if (due) {
+			watch->stuck[i] = polls == watch->polls[i];
+			watch->polls[i] = polls;
+		}
 		alive &= !watch->stuck[i];
 		if (watch->stuck[i])
 			log_limited(LOG_LEVEL_ERROR,
 				"lcore %u is stuck: it has finished no iteration since the last check, so the watchdog gets no sign of life",
 				worker->lcore);
 	}
+	if (due)
+		watch->polls_ms = now_ms;
 	return alive;
 }
 
