@@ -26,6 +26,7 @@ static void add_path(struct plan *plan, struct faults *faults, struct plan_flow_
 		return;
 	}
 	path.return_queue = path.tx_queue;
+	find_port(plan, path.tx_port)->forwards = true;
 	plan->paths[plan->path_count++] = path;
 }
 
@@ -221,7 +222,7 @@ int plan_make(
 	plan->path_count = plan->lcore_count = 0;
 	lcore_count = at_most(lcore_count, PLAN_MAX_LCORES);
 	for (uint16_t i = 0; i < plan->port_count; i++)
-		plan->ports[i].rx_queues = plan->ports[i].tx_queues = 0;
+		plan->ports[i].rx_queues = plan->ports[i].tx_queues = plan->ports[i].forwards = 0;
 	if (conf->lcore_count)
 		add_configured(plan, conf, lcores, lcore_count, faults);
 	else

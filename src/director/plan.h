@@ -21,7 +21,9 @@ struct plan_port {
 	uint16_t id; /* DPDK port id */
 	uint16_t max_rx_queues, max_tx_queues; /* of the device */
 	bool fills_one_queue; /* all packets arrive in its first receive queue */
-	uint16_t rx_queues, tx_queues; /* the number to set up; plan_make() fills them */
+	/* plan_make() fills these */
+	uint16_t rx_queues, tx_queues; /* the number to set up */
+	bool forwards; /* the director sends packets to backends on it */
 };
 
 enum plan_kind {

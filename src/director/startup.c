@@ -308,6 +308,7 @@ int startup_ports(struct director *director)
 
 		port->rx_queues = director->plan.ports[i].rx_queues;
 		port->tx_queues = director->plan.ports[i].tx_queues;
+		port->forwards = director->plan.ports[i].forwards;
 		if (!port_is_used(port)) { /* if it were started, its driver would start queues that are not set up */
 			log_warning("port %u (%s): no flow path uses it, so it is not started", port->id, port->name);
 			continue;

@@ -540,6 +540,29 @@ def test_each_port_has_the_next_hops_of_its_interface(link, tmp_path):
         wait_until(lambda: "notice: interface k2 is back" in host.log, "a message")
 
 
+def test_next_hops_of_a_port_that_only_receives_do_not_count(link, tmp_path):
+    connect(link.client, "client2", link.director, "director2")
+    vdevs = [f"net_af_packet{i},iface={name}" for i, name in enumerate(("director", "director2"))]
+    config = {**AUTO, "port_interfaces": ["director", "director2"],
+              "flow_paths": [{"rx_port": 0, "rx_queue": 0, "tx_port": 1, "tx_queue": 0}],
+              "lcores": {"lcore-0": {"rx": True, "tx": True, "flow_paths": [0]}}}
+    with Host(link, tmp_path, document("192.168.50.10"), vdevs, config) as host:
+        host.ip("address add 10.2.0.1/24 dev director2")
+        host.ip(f"neigh replace 10.2.0.7 lladdr {OTHER} dev director2")
+        host.ip(f"route add {PROXIES} via 10.2.0.7 dev director2")
+        host.wait_next_hops({"10.2.0.7": OTHER}, 1)
+        wait_health(host.director, "ok")
+        (found,) = host.lookup(FRAMES[0])["next_hops"].values()
+        assert found["mac"] == OTHER
+
+        host.ip(f"route replace {PROXIES} via 10.255.0.7 dev director")
+        host.wait_next_hops({"10.255.0.7": ROUTER}, 0)
+        host.wait_next_hops({}, 1)
+        (reason,) = wait_health(host.director, "failing", "no_next_hop")["reasons"]
+        assert reason["object"] == "next hops of port 1 (director2)"
+        assert host.lookup(FRAMES[0])["verdict"] == "drop_no_next_hop"
+
+
 def send_one(link, name):
     """Sends one frame into a port. Returns the frame that the director sends there."""
     with link.client.packet_socket(name, ignore_outgoing=True) as sock:

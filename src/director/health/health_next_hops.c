@@ -32,6 +32,12 @@ static void add_set(struct health_watch *watch, struct health_report *report, ui
 	}
 }
 
+/* Returns whether packets use the set. */
+static bool is_used(const struct health_watch *watch, uint32_t set)
+{
+	return !watch->conf->port_interface_count || watch->ports->list[set].forwards;
+}
+
 void health_next_hops(struct health_watch *watch, struct health_report *report)
 {
 	uint32_t count = watch->conf->port_interface_count ? watch->conf->port_interface_count : 1;
@@ -42,8 +48,9 @@ void health_next_hops(struct health_watch *watch, struct health_report *report)
 		return;
 	for (uint32_t i = 0; i < count; i++) {
 		summaries[i] = nexthop_summary(*watch->nexthop, i);
-		all_fail &= summaries[i].backends_without == summaries[i].backends;
+		all_fail &= !is_used(watch, i) || summaries[i].backends_without == summaries[i].backends;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		add_set(watch, report, i, &summaries[i], all_fail);
+		if (is_used(watch, i))
+			add_set(watch, report, i, &summaries[i], all_fail);
 }

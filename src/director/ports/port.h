@@ -44,6 +44,7 @@ struct port {
 	 */
 	uint16_t mtu;
 	uint16_t rx_queues, tx_queues;
+	bool forwards; /* as in struct plan_port */
 	uint16_t rx_descriptors, tx_descriptors; /* per queue */
 	bool rx_interrupts; /* the card has receive interrupts, and director.conf says that lcores sleep */
 	struct idle_source rx_sources[PORT_MAX_QUEUES];

@@ -82,9 +82,12 @@ bool telemetry_packet_next_hops(
 	bool any = false;
 
 	for (uint32_t set = 0; set < view_set_count(director); set++) {
-		struct rte_tel_data *entry = list ? telemetry_reply_part() : NULL;
+		bool used = !director->conf.port_interface_count || director->ports.list[set].forwards;
+		struct rte_tel_data *entry = used && list ? telemetry_reply_part() : NULL;
 		struct nexthop_item item = {.mac = "unknown"};
 
+		if (!used)
+			continue;
 		if (!director->nexthop)
 			item = view_fixed_next_hop(director);
 		any |= !director->nexthop || nexthop_find(director->nexthop, set, backend, source_port, &item);
