@@ -67,31 +67,34 @@ static int follow_object(struct netlink *kernel, struct route *route)
 	if (group.blackhole)
 		route->type = RTN_BLACKHOLE;
 	add_object(route, &group, 1);
-	for (uint32_t i = 0; i < group.count; i++)
-		if (ask_object(kernel, group.members[i].id, &member) == 0)
+	for (uint32_t i = 0; i < group.count; i++) {
+		error = ask_object(kernel, group.members[i].id, &member);
+		if (kernel_error_is_temporary(error))
+			return error;
+		if (!error)
 			add_object(route, &member, group.members[i].weight);
+	}
 	return 0;
 }
 
 static const struct netaddr any;
 
-static bool is_own_address(struct netlink *kernel, const struct netaddr *address, struct route *route)
-{
-	return ask_route(kernel, &any, address, 0, route) == 0 && route->type == RTN_LOCAL;
-}
-
 int kernel_route(struct netlink *kernel, const struct netaddr *source, const struct netaddr *destination,
 	uint32_t interface, struct route *route)
 {
-	int error = ask_route(kernel, source, destination, interface, route);
+	int error = ask_route(kernel, source, destination, interface, route), own_error;
 
 	/*
 	 * For IPv4, either error may mean that the source is not an address of this host. It need not be one. If it is,
 	 * the error comes from a route, and another lookup could ignore the rule that led to this route.
 	 */
-	if ((error == -EINVAL || error == -ENETUNREACH) && source->family == NETADDR_V4 &&
-		!is_own_address(kernel, source, route))
-		error = ask_route(kernel, &any, destination, interface, route);
+	if ((error == -EINVAL || error == -ENETUNREACH) && source->family == NETADDR_V4) {
+		own_error = ask_route(kernel, &any, source, 0, route);
+		if (kernel_error_is_temporary(own_error))
+			error = own_error;
+		else if (own_error || route->type != RTN_LOCAL)
+			error = ask_route(kernel, &any, destination, interface, route);
+	}
 	if (!error && !route->count && route->object)
 		error = follow_object(kernel, route);
 	route->object = 0;
