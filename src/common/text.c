@@ -39,6 +39,15 @@ void text_mend(char *text)
 	}
 }
 
+char *text_without_token(char *text)
+{
+	char *token = strstr(text, " near '");
+
+	if (token)
+		explicit_bzero(token, strlen(token));
+	return text;
+}
+
 bool text_take_number(const char **text, uint32_t min, uint32_t max, uint32_t *number)
 {
 	const char *at = *text;

@@ -14,6 +14,9 @@ size_t text_character(const char *at, size_t left);
 /* Replaces every byte that does not belong to a valid character by '?'. */
 void text_mend(char *text);
 
+/* Removes " near 'TOKEN'" from an error of jansson, because the token may be a part of a secret. Returns text. */
+char *text_without_token(char *text);
+
 /*
  * Parses a number from min to max. Every number that a user types goes through here: command lines, telemetry
  * parameters, text in configurations. It has decimal digits only, and no leading zero, because other programs read 010

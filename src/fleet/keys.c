@@ -126,7 +126,8 @@ char *keys_expand(const char *text, const char *folder, struct faults *faults)
 	if (!edit.text)
 		faults_error(faults, NULL, "out of memory");
 	if (!document)
-		faults_error(faults, NULL, "line %d, column %d: %s", error.line, error.column, error.text);
+		faults_error(faults, NULL, "line %d, column %d: %s", error.line, error.column,
+			text_without_token(error.text));
 	tables = json_object_get(document, "tables");
 	if (json_array_size(tables) <= TABLE_MAX_TABLES)
 		json_array_foreach(tables, i, table) if (!faults->errors && json_object_get(table, "keys"))

@@ -12,6 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/text.h"
+
 #define GREETING_MAX 1024
 #define REPLY_MAX    (1 << 20) /* bytes, the largest max_output_len that is plausible */
 
@@ -119,7 +121,7 @@ static int receive(const struct telemetry_socket *telemetry, size_t max, json_t 
 		faults_error(faults, telemetry->path, "the connection was closed without a reply");
 		error = EPIPE;
 	} else if (!(*json = json_loadb(text, (size_t)size, 0, &fault))) {
-		faults_error(faults, telemetry->path, "the reply is not JSON: %s", fault.text);
+		faults_error(faults, telemetry->path, "the reply is not JSON: %s", text_without_token(fault.text));
 		error = EPROTO;
 	}
 	free(text);

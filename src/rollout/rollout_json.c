@@ -152,7 +152,7 @@ bool rollout_parse(const char *text, uint64_t revision, struct rollout *rollout,
 	bool parsed;
 
 	*rollout = (struct rollout){0};
-	parsed = root ? parse(root, revision, rollout, fault) : wrong(fault, error.text);
+	parsed = root ? parse(root, revision, rollout, fault) : wrong(fault, text_without_token(error.text));
 	json_decref(root);
 	if (!parsed) {
 		text_mend(fault);
@@ -256,7 +256,7 @@ void rollout_parse_director(const char *name, const char *text, struct rollout_d
 	}
 	root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
 	if (!root)
-		wrong(director->fault, error.text);
+		wrong(director->fault, text_without_token(error.text));
 	else
 		read_director(root, director);
 	json_decref(root);

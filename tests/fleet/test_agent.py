@@ -49,7 +49,7 @@ def test_change_of_a_state_only_is_another_revision(agent):
 @pytest.mark.parametrize("value, reason", [
     (b"\xff\xfe", ""),
     ("", "expected near end of file"),
-    ("not JSON", "expected near 'not'"),
+    ("not JSON", "line 1, column 3: '[' or '{' expected"),
     ("[1, 2]", ""),
     ("{}", "tables"),
     ('{"tables": [], "tables": []}', "duplicate"),

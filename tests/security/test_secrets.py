@@ -31,13 +31,15 @@ QUIC = {"id": 1, "server_id_length": 3, "nonce_length": 8, "key": KEYS["quic"].h
 FORMS = {f"{name} {form}": text for name, key in KEYS.items() for form, text in (
     ("bytes", key), ("first half", key[:8]), ("second half", key[8:]), ("base64", base64.b64encode(key)),
     ("hex", key.hex().encode()[:17]), ("end of the hex", key.hex().encode()[15:]), ("upper", key.hex().upper().encode()[:17]))}
-PASSWORD, HEADER = "Correct-Horse-4711", "Bearer Battery-Staple-0815"
+WORD = "Battery-Staple-0815"
+PASSWORD, HEADER = "Correct-Horse-4711", f"Bearer {WORD}"
 FORMS |= {word: word.encode() for text in (PASSWORD, HEADER) for word in re.findall("[A-Z][a-z]+-[^ ]+", text)}
 # Faults of tables, each close to a key: (what is replaced, by what).
 H = KEYS["hash_key"].hex()
 FAULTS = [(f'"{H}"', f'"{H[:-1]}"'), (f'"{H}"', f'"{H}0"'), (f'"{H}"', f'"{H}'), (f'"{H}",', f'"{H}"'), ('"hash_key":', '"hash_key"'), (f'"{H}"', f'["{H}"]'),
           (f'"{H}"', f'{{"{H}": 1}}'), (f'"{H}"', H), (f'"{H}"', f"'{H}'"), (f'"{H}"', f'"{H[:-1]}g"'),
-          (f'"{H}"', f'"{H}", "hash_key": "{H}"'), (f'"{QUIC["key"]}"', f'"{QUIC["key"]}00"'), (f'"{QUIC["key"]}"', f'"{QUIC["key"]}" 1'), (f'"{QUIC["key"]}"', QUIC["key"])]
+          (f'"{H}"', f'"{H}", "hash_key": "{H}"'), (f'"{QUIC["key"]}"', f'"{QUIC["key"]}00"'), (f'"{QUIC["key"]}"', f'"{QUIC["key"]}" 1'), (f'"{QUIC["key"]}"', QUIC["key"]),
+          (f'"{H}"', f'"{H[:18]}\n{H[18:]}"'), (f'"{H}"', f'"{WORD}\n')]
 
 
 def search(where, data):

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "common/text.h"
 #include "conf/conf_reader.h"
 #include "program/member.h"
 #include "program/output_of.h"
@@ -27,7 +28,7 @@ static int ask(char *const words[], json_t **json, struct faults *faults)
 		faults_error(faults, words[0], "'%s %s %s %s ...' failed: %s", words[0], words[1], words[2], words[3],
 			output_of_reason(error));
 	else if (!*json)
-		faults_error(faults, words[0], "it did not print JSON: %s", problem.text);
+		faults_error(faults, words[0], "it did not print JSON: %s", text_without_token(problem.text));
 	free(text);
 	return error || *json ? error : -EBADMSG;
 }

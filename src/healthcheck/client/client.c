@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/text.h"
 #include "program/command.h"
 
 /* Prints what the daemon replied. Returns the exit code. */
@@ -15,7 +16,7 @@ static int print_reply(const char *reply, bool as_json)
 
 	if (!json_is_array(json_object_get(status, "tables")) || !json_is_object(json_object_get(status, "src")))
 		code = command_error("the reply is not a status of glb-healthcheck: %s",
-			status ? "members are missing" : error.text);
+			status ? "members are missing" : text_without_token(error.text));
 	else if (as_json)
 		puts(reply);
 	else

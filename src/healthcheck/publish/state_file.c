@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/file/file.h"
+#include "common/text.h"
 #include "program/log.h"
 
 #define MAX_SIZE ((size_t)64 << 20) /* bytes */
@@ -31,7 +32,7 @@ void state_file_read(const char *path, struct checklist *list, struct faults *fa
 		faults_warn(faults, NULL, "ignored, so all checks start without a verdict: %s",
 			unread.errors ? faults_first_error(&unread)
 			: state       ? "no member `verdicts`"
-				      : error.text);
+				      : text_without_token(error.text));
 	else
 		checklist_restore(list, json_object_get(state, "verdicts"));
 	json_decref(state);

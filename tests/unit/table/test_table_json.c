@@ -206,14 +206,13 @@ static const struct example syntax_examples[] = {
 	{"", "t.json:1:0: not JSON: '[' or '{' expected near end of file"},
 	{"\xef\xbb\xbf{'tables': []}",
 		"t.json: begins with a byte order mark, which JSON does not have: save it as UTF-8 without one"},
-	{"{'tables': [\n  {]}", "t.json:2:4: not JSON: string or '}' expected near ']'"},
-	{"{'tables': [],\n 'tables': []}", "t.json:2:9: not JSON: duplicate object key near '\"tables\"'"},
-	{"{'tables': []} x", "t.json:1:16: not JSON: end of file expected near 'x'"},
-	{"{'tables': 99999999999999999999}", "t.json:1:31: not JSON: too big integer near '99999999999999999999'"},
-	{"{'tables': ['\x01']}", "t.json:1:13: not JSON: control character 0x1 near '\"'"},
-	{"{'tables': '\\u0000'}", "t.json:1:19: not JSON: \\u0000 is not allowed without "
-				  "JSON_ALLOW_NUL near '\"\\u0000\"'"},
-	{"{'tables': '\xff'}", "t.json:1:12: not JSON: unable to decode byte 0xff near '\"'"},
+	{"{'tables': [\n  {]}", "t.json:2:4: not JSON: string or '}' expected"},
+	{"{'tables': [],\n 'tables': []}", "t.json:2:9: not JSON: duplicate object key"},
+	{"{'tables': []} x", "t.json:1:16: not JSON: end of file expected"},
+	{"{'tables': 99999999999999999999}", "t.json:1:31: not JSON: too big integer"},
+	{"{'tables': ['\x01']}", "t.json:1:13: not JSON: control character 0x1"},
+	{"{'tables': '\\u0000'}", "t.json:1:19: not JSON: \\u0000 is not allowed without JSON_ALLOW_NUL"},
+	{"{'tables': '\xff'}", "t.json:1:12: not JSON: unable to decode byte 0xff"},
 };
 
 static void test_wrong_structure_is_named(void **state)

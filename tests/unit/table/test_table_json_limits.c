@@ -107,8 +107,7 @@ static void test_deep_nesting_is_refused(void **state)
 	memset(text, '[', 1000000);
 	text[1000000] = '\0';
 	assert_int_equal(parse(text, &set, &faults), -EINVAL);
-	assert_string_equal(
-		faults_first_error(&faults), "t.json:1:2049: not JSON: maximum parsing depth reached near '['");
+	assert_string_equal(faults_first_error(&faults), "t.json:1:2049: not JSON: maximum parsing depth reached");
 	faults_clear(&faults);
 	free(text);
 }

@@ -110,7 +110,7 @@ int json_reader_parse(const char *text, size_t size, json_t **root, struct fault
 	else
 		faults_error_at(faults,
 			&(struct faults_place){.line = where.line, .has_column = true, .column = where.column},
-			"not JSON: %s", json_reader_text(where.text, 120, shown));
+			"not JSON: %s", json_reader_text(text_without_token(where.text), 120, shown));
 	return -EINVAL;
 }
 
