@@ -124,11 +124,13 @@ static bool keep(struct kept *kept, const char *path, size_t max, struct faults 
 static void restore(const struct kept *kept)
 {
 	struct faults faults = {.file = kept->path};
+	char *file = file_follow(kept->path);
 
 	if (kept->text)
 		file_replace(kept->path, NULL, kept->text, kept->size, &faults);
-	else if (kept->path)
-		unlink(kept->path);
+	else if (file)
+		unlink(file);
+	free(file);
 	if (faults.errors)
 		fprintf(stderr, "the refused table stays in a file: %s\n", faults_first_error(&faults));
 	faults_clear(&faults);

@@ -140,6 +140,17 @@ def test_director_that_refuses_keeps_its_table_and_its_files(agent):
         agent.wait_used(bad)
 
 
+def test_links_to_files_that_do_not_exist_yet_stay_after_a_refusal(agent):
+    links, target = [agent.table, agent.folder / "table.bin"], agent.folder / "target"
+    target.mkdir()
+    for link in links:
+        link.symlink_to(target / link.name)
+    agent.answer(refuse="no memory")
+    with agent:
+        agent.wait_refused(agent.put(table(1, 2, 3)), "the files are as before")
+        assert [link.is_symlink() for link in links] == [True, True] and not [*target.iterdir()]
+
+
 def test_dead_director_gets_the_table_when_it_starts(agent):
     agent.put(table(1, 2, 3))
     agent.start()
