@@ -16,6 +16,7 @@
 /* Exit codes beyond COMMAND_*: docs/reference/cli.md. */
 enum {
 	CLI_BROKEN = 3, /* diff, edit, undo: more connections would break than --max-broken allows */
+	CLI_REFUSED = 3, /* reload: the director refused the table; glb-fleet reads this code from systemd */
 	CLI_TIMEOUT = 4, /* rollout: --timeout is over */
 	CLI_CHECK_WARNINGS = 1,
 	CLI_CHECK_ERRORS = 2,

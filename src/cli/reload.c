@@ -22,8 +22,9 @@ static int reload(const struct command_args *args, bool json, bool force)
 		return code;
 	error = json_string_value(json_object_get(reply, "error"));
 	digest = json_string_value(json_object_get(reply, "digest"));
-	if (!member_number(reply, "ok"))
-		code = command_error("the director keeps its table: %s", error ? error : "no reason given");
+	code = member_number(reply, "ok") ? COMMAND_OK : CLI_REFUSED;
+	if (code != COMMAND_OK)
+		command_error("the director keeps its table: %s", error ? error : "no reason given");
 	else if (!json)
 		printf("reloaded: generation %" JSON_INTEGER_FORMAT ", digest %s\n", member_number(reply, "generation"),
 			digest ? digest : "unknown");

@@ -78,9 +78,9 @@ bool director_of_unit(const char *unit, struct director_table *table)
 	return told;
 }
 
-char *director_unit_changed(const char *unit)
+char *director_unit_reload(const char *unit)
 {
-	return show(unit, "--property=StateChangeTimestampMonotonic");
+	return show(unit, "--property=ExecReload");
 }
 
 bool director_of_process(pid_t pid, struct director_table *table)

@@ -32,5 +32,5 @@ int director_run(const char *const argv[]);
 bool director_of_unit(const char *unit, struct director_table *table);
 bool director_of_process(pid_t pid, struct director_table *table);
 
-/* Returns when the state of the unit changed last, malloc'd; NULL: not known. A reload changes it. */
-char *director_unit_changed(const char *unit);
+/* Returns systemd's record of the unit's last reload, with its process and exit code, malloc'd; NULL: not known. */
+char *director_unit_reload(const char *unit);

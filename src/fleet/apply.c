@@ -206,18 +206,20 @@ static _Noreturn void take_back(struct work *work, const struct director_table *
 	finish(work, "refused", reason);
 }
 
-/* Returns true if the director has tried the table and keeps another one. systemctl also fails if this user may not
- * reload the director; but then the state of the unit does not change. */
-static bool is_refused(const struct work *work, int code, const char *before, struct director_table *table)
+/* Returns true if the director has tried the table since `before` and keeps another one. A director that is only slow
+ * may still have the error of an older table. systemctl also fails if this user may not reload the director; but then
+ * systemd's record of the last reload does not change. After a refusal, glb-director-cli reload exits with 3. */
+static bool is_refused(
+	const struct work *work, const struct director_table *before, const char *reload, struct director_table *table)
 {
 	const char *notify = work->apply->conf->notify, *after;
 
 	if (!deliver_ask(notify, table) || strcmp(table->digest, work->digest) == 0)
 		return false;
 	if (notify[0] == '/')
-		return code == DELIVER_STALE && table->error[0];
-	after = director_unit_changed(notify);
-	return code != DELIVER_STALE && before && after && strcmp(before, after) != 0;
+		return before->digest[0] && table->failures > before->failures;
+	after = director_unit_reload(notify);
+	return reload && after && strcmp(reload, after) != 0 && strstr(after, " code=exited ; status=3 ");
 }
 
 static void deliver(struct work *work)
@@ -228,8 +230,8 @@ static void deliver(struct work *work)
 		.rights = conf->table,
 		.notify = conf->notify,
 		.timeout_ms = conf->reload_timeout_ms};
-	const char *before;
-	struct director_table table;
+	const char *reload;
+	struct director_table before = {0}, table;
 	struct faults faults = {0};
 	int code;
 
@@ -243,13 +245,13 @@ static void deliver(struct work *work)
 		work->digest[0] = '\0';
 		finish(work, "failed", "another program changed the table's file before it was built");
 	}
-	if (!conf->notify || (deliver_ask(conf->notify, &table) && strcmp(table.digest, work->digest) == 0))
+	if (!conf->notify || (deliver_ask(conf->notify, &before) && strcmp(before.digest, work->digest) == 0))
 		return;
-	before = conf->notify[0] == '/' ? NULL : director_unit_changed(conf->notify);
+	reload = conf->notify[0] == '/' ? NULL : director_unit_reload(conf->notify);
 	code = deliver_notify(&plan, work->digest);
 	if (code == 0 || code == DELIVER_UNVERIFIED)
 		return;
-	if (is_refused(work, code, before, &table))
+	if (is_refused(work, &before, reload, &table))
 		take_back(work, &table);
 	finish(work, "failed", "the director does not use the table yet");
 }

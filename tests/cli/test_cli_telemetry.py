@@ -134,7 +134,7 @@ def test_reload_with_force(tmp_path):
 def test_reload_of_a_refused_table_prints_the_directors_reason(tmp_path, options):
     answer = {"/glb/reload": {"ok": 0, "error": "table.bin: byte 4: version 9"}}
     with director(tmp_path, answer, prefix="two") as (environment, _):
-        done = run("reload", "--file-prefix", "two", *options, code=FAILED, env=environment)
+        done = run("reload", "--file-prefix", "two", *options, code=3, env=environment)
     assert done.stderr == "glb-director-cli: the director keeps its table: table.bin: byte 4: version 9\n"
     assert not options or json.loads(done.stdout) == answer["/glb/reload"]
 
@@ -149,7 +149,7 @@ def test_long_errors_are_printed_in_full(tmp_path):
     with DirectorProcess([vdev], CONFIG, table) as director:
         table.write_bytes(b"GLBD")
         prefix = ["--file-prefix", director.file_prefix]
-        done = run("reload", *prefix, code=FAILED, env=director.environment)
+        done = run("reload", *prefix, code=3, env=director.environment)
         stats = run_json("stats", *prefix, env=director.environment)
         log = director.log
     shown = str(table).replace("ä", "?")

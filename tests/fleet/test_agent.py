@@ -140,6 +140,22 @@ def test_director_that_refuses_keeps_its_table_and_its_files(agent):
         agent.wait_used(bad)
 
 
+def test_director_that_is_slow_after_a_refusal_does_not_refuse(agent):
+    """Its last error is still that of the table before."""
+    agent.configure(reload_timeout_ms=2000)
+    agent.put(table(1, 2, 3))
+    with agent:
+        agent.wait_used(agent.etcd_table_revision())
+        agent.answer(refuse="no memory")
+        agent.wait_refused(agent.put(table(1, 2, 3, 4)), "no memory")
+        agent.answer(hold=True)
+        good = agent.put(table(1, 2, 3, 5))
+        agent.wait_log(f"revision {good} of the table is not in use (2 in a row)")
+        assert agent.record()["refused"] is None and agent.table.read_text() == table(1, 2, 3, 5)
+        agent.answer()
+        agent.wait_used(good)
+
+
 def test_links_to_files_that_do_not_exist_yet_stay_after_a_refusal(agent):
     links, target = [agent.table, agent.folder / "table.bin"], agent.folder / "target"
     target.mkdir()
@@ -532,18 +548,22 @@ esac
 SYSTEMCTL = """#!/bin/sh
 case "$*" in
 reload*) . {folder}/reload ;;
-*StateChange*) cat {folder}/changed ;;
+*ExecReload*) cat {folder}/changed ;;
 *) echo "ok; 1 table, generation 1, digest $(cat {folder}/used)" ;;
 esac
 """
+
+
+STATUS = "{{{{ path=/usr/bin/glb-director-cli ; pid=2 ; code=exited ; status={} }}}}"
 
 
 @pytest.mark.parametrize("reload, refused", [
     ("echo 'Failed to reload glb-director.service: Access denied' >&2; exit 4", False),
     ("echo 'Failed to reload glb-director.service: Interactive authentication required.' >&2; exit 1", False),
     ("exit 0", False),  # the director reads another file
-    ("echo 2 > {folder}/changed; echo 'Job for glb-director.service failed.' >&2; exit 1", True),
-], ids=["denied", "not authorized", "another file", "refused"])
+    (f"echo '{STATUS.format(1)}' > {{folder}}/changed; exit 1", False),  # no reply before the timeout
+    (f"echo '{STATUS.format(3)}' > {{folder}}/changed; echo 'Job for glb-director.service failed.' >&2; exit 1", True),
+], ids=["denied", "not authorized", "another file", "slow", "refused"])
 def test_reload_of_the_unit_that_is_denied_or_refused(make_agent, reload, refused):
     """The table is good if this host may not reload the director. It is tried again, until the operator has given the right."""
     agent = make_agent(notify="glb-director.service", file_prefix="other")
@@ -551,7 +571,7 @@ def test_reload_of_the_unit_that_is_denied_or_refused(make_agent, reload, refuse
     (agent.folder / "tools/systemctl").write_text(SYSTEMCTL.format(folder=agent.folder))
     (agent.folder / "tools/systemctl").chmod(0o755)
     agent.environment["PATH"] = f"{agent.folder}/tools:{os.environ['PATH']}"
-    for name, text in (("reload", reload.format(folder=agent.folder)), ("changed", "1"), ("used", "0123456789abcdef")):
+    for name, text in (("reload", reload.format(folder=agent.folder)), ("changed", STATUS.format(3)), ("used", "0123456789abcdef")):
         (agent.folder / name).write_text(text)
     revision = agent.put(table(1, 2, 3))
     agent.start()

@@ -263,7 +263,7 @@ def test_bad_table_leaves_the_old_one_in_use(live, client):
         assert str(live.table) in line, name
         assert str(live.table) in live.stat("last_error"), name
         done = live.command()
-        assert done.returncode == 1, name
+        assert done.returncode == 3, name
         assert str(live.table) in done.stderr, name
         assert_old_table_forwards(live, client)
     stats = live.director.stats()

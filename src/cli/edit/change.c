@@ -449,7 +449,7 @@ static int roll_out(const struct change *change, const struct command_args *args
 	code = cli_reload(args);
 	if (code != COMMAND_OK)
 		command_error("%s: the director still uses the table that it had: %s", change->named, remedy(order));
-	return code;
+	return code == COMMAND_OK ? COMMAND_OK : COMMAND_FAILED;
 }
 
 /* Updates the previous states of the tables, and parses the text again if they have changed. */
