@@ -26,6 +26,7 @@ struct kept {
 	const char *path;
 	char *text; /* NULL: there was none */
 	size_t size;
+	struct stat status;
 };
 
 struct work {
@@ -118,6 +119,7 @@ static void check(struct work *work)
 static bool keep(struct kept *kept, const char *path, size_t max, struct faults *faults)
 {
 	*kept = (struct kept){.path = path};
+	file_look(path, &kept->status);
 	return access(path, F_OK) < 0 || file_read(path, "a table", max, &kept->text, &kept->size, faults) == 0;
 }
 
@@ -127,12 +129,12 @@ static void restore(const struct kept *kept)
 	char *file = file_follow(kept->path);
 
 	if (kept->text)
-		file_replace(kept->path, NULL, kept->text, kept->size, &faults);
+		file_replace_known(kept->path, &kept->status, kept->text, kept->size, &faults);
 	else if (file)
 		unlink(file);
 	free(file);
 	if (faults.errors)
-		fprintf(stderr, "the refused table stays in a file: %s\n", faults_first_error(&faults));
+		fprintf(stderr, "a file is not as before the refusal: %s\n", faults_first_error(&faults));
 	faults_clear(&faults);
 }
 
@@ -182,7 +184,7 @@ static void write_json(struct work *work)
 	if (!keep_edits(work, &faults))
 		finish_faults(work, "failed", &faults);
 	faults.file = conf->table;
-	if (file_replace(conf->table, NULL, work->text, work->size, &faults))
+	if (file_replace_known(conf->table, &work->json.status, work->text, work->size, &faults))
 		finish_faults(work, "failed", &faults);
 	work->on_disk = apply_hash(work->text, work->size);
 	faults_clear(&faults);
@@ -193,7 +195,9 @@ static _Noreturn void take_back(struct work *work, const struct director_table *
 {
 	char reason[512];
 
+	file_look(work->binary.path, &work->binary.status);
 	restore(&work->binary);
+	file_look(work->json.path, &work->json.status);
 	if (apply_has(work->json.path, apply_hash(work->text, work->size))) {
 		restore(&work->json);
 		/* An edited file is mended later. */

@@ -5,9 +5,11 @@ import json
 import signal
 import subprocess
 
+import pytest
 from agent import build, table
 
 from lab.tools import wait_until
+from support.tree import BUILD
 
 
 def test_file_that_an_operator_has_edited_is_kept_beside(agent):
@@ -68,6 +70,31 @@ def test_edit_during_a_reload_that_is_refused(agent):
         agent.wait_refused(bad, "the director refuses it")
         wait_until(lambda: agent.table.read_text() == table(1, 2, 3), lambda: agent.log)
         assert (agent.folder / "table.json.before").read_text() == table(1, 2, 9)
+
+
+@pytest.mark.parametrize("refuse", [False, True])
+def test_edit_while_the_file_is_written(agent, refuse):
+    """The agent has read the old text, and writes the new one, or writes the old one again after a refusal."""
+    new = agent.folder / "edit"
+    agent.environment |= {"LD_PRELOAD": str(BUILD / "tests/driver/edit_during_write.so"), "EDIT_NEW": str(new), "EDIT_FILE": str(agent.table)}
+    agent.put(table(1, 2, 3))
+    with agent:
+        agent.wait_used(agent.etcd_table_revision())
+        if refuse:
+            agent.answer(hold=True, refuse="no")
+        else:
+            new.write_text(table(1, 2, 9))
+        latest = agent.put(table(1, 2, 3, 4))
+        if refuse:
+            wait_until(lambda: agent.table.read_text() == table(1, 2, 3, 4), lambda: agent.log)
+            new.write_text(table(1, 2, 9))
+            agent.answer(refuse="no")
+            agent.wait_refused(latest, "the director refuses it")
+            wait_until(lambda: agent.table.read_text() == table(1, 2, 3), lambda: agent.log)
+        else:
+            agent.wait_used(latest)
+            assert agent.table.read_text() == table(1, 2, 3, 4)
+        assert not new.exists() and (agent.folder / "table.json.before").read_text() == table(1, 2, 9)
 
 
 def test_edit_before_a_table_that_is_refused(agent):

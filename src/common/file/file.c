@@ -268,6 +268,7 @@ struct target {
 	const char *file; /* the path without symbolic links */
 	const char *source; /* gives a new file its mode; NULL: none */
 	const char *like; /* gives owner, mode and ACL; NULL: the old file does, if there is one */
+	const struct stat *known; /* of the old file, which is not replaced if it has changed; NULL: it is replaced */
 };
 
 /* Gets the status of the file's model, or only the mode if there is none. Only a regular file may be replaced, so that
@@ -291,6 +292,7 @@ static int fill(int fd, const struct target *target, const struct stat *old, con
 	struct faults *faults)
 {
 	bool is_new = !(old->st_mode & S_IFMT);
+	struct stat now;
 	int error = is_new ? 0 : file_rights_copy(fd, target->like ? target->like : target->path, old, faults);
 
 	if (error)
@@ -301,7 +303,11 @@ static int fill(int fd, const struct target *target, const struct stat *old, con
 		return failed(faults, "the new file cannot be written");
 	if (fsync(fd) < 0)
 		return failed(faults, "the new file cannot be flushed to the disk");
-	return 0;
+	file_look(target->path, &now); /* last, directly before the rename */
+	if (!target->known || file_is_unchanged(target->known, &now))
+		return 0;
+	faults_error(faults, NULL, "another program has changed the file since it was read");
+	return -ESTALE;
 }
 
 void file_sync_folder(const char *folder, struct faults *faults)
@@ -421,6 +427,11 @@ int file_replace(const char *path, const char *source, const void *bytes, size_t
 int file_replace_like(const char *path, const char *like, const void *bytes, size_t size, struct faults *faults)
 {
 	return replace((struct target){.path = path, .like = like}, bytes, size, faults);
+}
+
+int file_replace_known(const char *path, const struct stat *known, const void *bytes, size_t size, struct faults *faults)
+{
+	return replace((struct target){.path = path, .known = known}, bytes, size, faults);
 }
 
 /* Returns the folder's real path and the file's name. The file need not exist. NULL: out of memory, or a

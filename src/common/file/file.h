@@ -42,6 +42,9 @@ int file_replace(const char *path, const char *source, const void *bytes, size_t
  * exists or not. */
 int file_replace_like(const char *path, const char *like, const void *bytes, size_t size, struct faults *faults);
 
+/* The same as file_replace(), but -ESTALE if the file is not as file_look() has shown it before. */
+int file_replace_known(const char *path, const struct stat *known, const void *bytes, size_t size, struct faults *faults);
+
 /* After a rename in the folder has succeeded. A failure, which is a warning, only means that a power failure may undo
  * it. */
 void file_sync_folder(const char *folder, struct faults *faults);

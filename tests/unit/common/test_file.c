@@ -89,6 +89,32 @@ static void test_a_loop_of_links_and_a_link_into_a_missing_folder_are_refused(vo
 	unlink("away");
 }
 
+static void test_a_file_that_another_program_has_changed_stays(void **state)
+{
+	struct faults faults = {.file = "file"};
+	struct stat known;
+
+	(void)state;
+	file_look("file", &known); /* there is none */
+	replace("file", "first");
+	assert_int_equal(file_replace_known("file", &known, "new", 3, &faults), -ESTALE);
+	assert_fault(&faults, false, "file: another program has changed the file since it was read");
+	file_look("file", &known);
+	replace("file", "other");
+	assert_int_equal(file_replace_known("file", &known, "new", 3, &faults), -ESTALE);
+	file_look("file", &known);
+	unlink("file");
+	assert_int_equal(file_replace_known("file", &known, "new", 3, &faults), -ESTALE);
+	assert_int_equal(access("file", F_OK), -1);
+	replace("file", "other");
+	file_look("file", &known);
+	assert_int_equal(file_replace_known("file", &known, "new", 3, &faults), 0);
+	assert_holds("file", "new", 0644);
+	assert_int_equal(count_entries("."), 1);
+	unlink("file");
+	faults_clear(&faults);
+}
+
 static void test_only_regular_files_are_replaced(void **state)
 {
 	(void)state;
@@ -214,6 +240,7 @@ int main(void)
 		cmocka_unit_test(test_readers_of_the_old_file_are_not_disturbed),
 		cmocka_unit_test(test_a_symbolic_link_stays_and_its_target_is_replaced),
 		cmocka_unit_test(test_a_loop_of_links_and_a_link_into_a_missing_folder_are_refused),
+		cmocka_unit_test(test_a_file_that_another_program_has_changed_stays),
 		cmocka_unit_test(test_only_regular_files_are_replaced),
 		cmocka_unit_test(test_a_missing_folder_is_named),
 		cmocka_unit_test(test_an_unwritable_folder_is_named),
