@@ -196,6 +196,7 @@ def test_director_refuses_a_bad_table(peer):
     with open("/var/lib/glb/forwarding_table.bin", "wb") as file:
         file.write(good[:100])
     assert systemctl("reload", DIRECTOR, check=False).returncode != 0
+    assert " code=exited ; status=3 " in show(DIRECTOR, "ExecReload")  # glb-fleet reads this
     assert show(DIRECTOR, "ActiveState") == "active" and stats()["generation"] == generation
     assert wait(lambda: forwards(peer), "a packet in GUE") == PEER
     with open("/var/lib/glb/forwarding_table.bin", "wb") as file:
