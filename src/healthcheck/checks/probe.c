@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "healthcheck/checks/error_result.h"
+#include "program/timer.h"
 
 static void stop(struct probe *probe)
 {
@@ -17,9 +18,7 @@ static void stop(struct probe *probe)
 
 static void wait_longer(struct probe *probe, uint64_t us)
 {
-	ev_now_update(probe->env->loop);
-	ev_timer_set(&probe->timeout, (double)us / 1e6, 0);
-	ev_timer_start(probe->env->loop, &probe->timeout);
+	timer_restart(probe->env->loop, &probe->timeout, (double)us / 1e6);
 }
 
 /* Returns for how long this process could not run since the probe started. */

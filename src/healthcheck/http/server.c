@@ -5,6 +5,7 @@
 
 #include "healthcheck/http/page.h"
 #include "program/http/http_server.h"
+#include "program/timer.h"
 
 static void server_run(struct server *server)
 {
@@ -13,8 +14,7 @@ static void server_run(struct server *server)
 	ev_timer_stop(server->loop, &server->timer);
 	if (timeout_ms < 0)
 		return;
-	ev_timer_set(&server->timer, timeout_ms / 1e3, 0);
-	ev_timer_start(server->loop, &server->timer);
+	timer_restart(server->loop, &server->timer, timeout_ms / 1e3);
 }
 
 static void on_io(struct ev_loop *, ev_io *io, int)

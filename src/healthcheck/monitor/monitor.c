@@ -19,6 +19,7 @@
 #include "healthcheck/monitor/lint.h"
 #include "healthcheck/publish/state_file.h"
 #include "program/log.h"
+#include "program/timer.h"
 #include "table/file/json/table_json.h"
 #include "table/file/table_load.h"
 
@@ -125,8 +126,7 @@ static void apply(struct monitor *monitor, struct check *check)
 		become_ready(monitor);
 	publisher_request(&monitor->publisher, &check->timing, check->damper.verdict == DAMPER_UNHEALTHY);
 	if (!ev_is_active(&monitor->save)) {
-		ev_timer_set(&monitor->save, SAVE_DELAY_S, 0);
-		ev_timer_start(monitor->loop, &monitor->save);
+		timer_restart(monitor->loop, &monitor->save, SAVE_DELAY_S);
 	}
 }
 
@@ -140,8 +140,7 @@ static void arm_start(struct monitor *monitor)
 	ev_timer_stop(monitor->loop, &monitor->start);
 	if (wait == SCHEDULER_NEVER)
 		return;
-	ev_timer_set(&monitor->start, (double)wait / 1e3, 0);
-	ev_timer_start(monitor->loop, &monitor->start);
+	timer_restart(monitor->loop, &monitor->start, (double)wait / 1e3);
 }
 
 static void on_done(struct probe *probe)
@@ -344,10 +343,9 @@ static void use_list(struct monitor *monitor, struct checklist *list)
 	arm_start(monitor);
 	if (monitor->on_all_done)
 		return;
-	publisher_new_list(&monitor->publisher, clock_now_ms() + longest);
+	publisher_new_list(&monitor->publisher, longest);
 	if (!monitor->ready) {
-		ev_timer_set(&monitor->ready_timer, monitor->list.unknown ? (double)longest / 1e3 : 0, 0);
-		ev_timer_start(monitor->loop, &monitor->ready_timer);
+		timer_restart(monitor->loop, &monitor->ready_timer, monitor->list.unknown ? (double)longest / 1e3 : 0);
 	}
 }
 

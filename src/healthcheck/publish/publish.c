@@ -13,6 +13,7 @@
 #include "common/text.h"
 #include "healthcheck/publish/state_file.h"
 #include "program/log.h"
+#include "program/timer.h"
 #include "table/file/table_load.h"
 
 static void schedule(struct publisher *publisher)
@@ -25,9 +26,7 @@ static void schedule(struct publisher *publisher)
 		at = publisher->first_results_ms;
 	if (publisher->retry_ms > at)
 		at = publisher->retry_ms;
-	ev_timer_stop(publisher->loop, &publisher->timer);
-	ev_timer_set(&publisher->timer, (double)(at - now) / 1e3, 0);
-	ev_timer_start(publisher->loop, &publisher->timer);
+	timer_restart(publisher->loop, &publisher->timer, (double)(at - now) / 1e3);
 }
 
 static void log_panics(const struct publisher *publisher, const struct verdicts *verdicts)
@@ -203,8 +202,7 @@ static void on_look(struct ev_loop *loop, ev_timer *timer, int)
 		reload_hook_request(&publisher->reload_hook);
 	publisher->repairs = json || binary ? publisher->repairs + 1 : 0;
 	wait = (double)damper_backoff_ms(publisher->repairs) / 1e3;
-	ev_timer_set(timer, wait > publisher->look_s ? wait : publisher->look_s, 0);
-	ev_timer_start(loop, timer);
+	timer_restart(loop, timer, wait > publisher->look_s ? wait : publisher->look_s);
 }
 
 void publisher_open(struct publisher *publisher, struct ev_loop *loop, const struct conf *conf, struct checklist *list)
@@ -248,11 +246,11 @@ void publisher_retry(struct publisher *publisher)
 		schedule(publisher);
 }
 
-void publisher_new_list(struct publisher *publisher, uint64_t first_results_ms)
+void publisher_new_list(struct publisher *publisher, uint64_t wait_ms)
 {
+	read_dst(publisher); /* before the wait begins: a large one takes long */
 	if (!publisher->urgent)
-		publisher->first_results_ms = first_results_ms;
+		publisher->first_results_ms = clock_now_ms() + wait_ms;
 	publisher->urgent = true;
-	read_dst(publisher);
 	schedule(publisher);
 }

@@ -64,8 +64,8 @@ void publisher_retry(struct publisher *publisher);
 
 /*
  * Schedules an urgent write because the list is new or an operator asked. Reads dst and writes it if its content
- * differs. The write waits for the first results of new checks, but not longer than until first_results_ms
- * (clock_now_ms()). If lists follow each other before the write, the first one's limit stays: edits may come faster
- * than results. The reload hook runs even if dst does not change.
+ * differs. The write waits for the first results of new checks, but at most wait_ms. If lists follow each other before
+ * the write, the first one's limit stays: edits may come faster than results. The reload hook runs even if dst does not
+ * change.
  */
-void publisher_new_list(struct publisher *publisher, uint64_t first_results_ms);
+void publisher_new_list(struct publisher *publisher, uint64_t wait_ms);

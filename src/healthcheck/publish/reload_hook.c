@@ -16,6 +16,7 @@
 #include "health/damper.h"
 #include "healthcheck/publish/reload_hook_child.h"
 #include "program/log.h"
+#include "program/timer.h"
 
 const char *reload_hook_state_name(enum reload_hook_state state)
 {
@@ -117,8 +118,7 @@ static void fail(struct reload_hook *hook, const char *format, ...)
 	hook->failed_runs++;
 	log_error("%s failed (%u in a row), next attempt in %" PRIu64 " s: %s", title(hook), hook->failures,
 		wait / 1000, hook->error);
-	ev_timer_set(&hook->retry, (double)wait / 1e3, 0);
-	ev_timer_start(hook->loop, &hook->retry);
+	timer_restart(hook->loop, &hook->retry, (double)wait / 1e3);
 }
 
 bool reload_hook_is_undone(const struct reload_hook *hook)
@@ -245,8 +245,7 @@ static void on_timeout(struct ev_loop *loop, ev_timer *timer, int)
 	log_error("%s: still running after %u ms, killed", title(hook), hook->conf->reload_timeout_ms);
 	kill(-hook->child.pid, SIGKILL);
 	hook->killed = true;
-	ev_timer_set(timer, hook->grace_ms / 1e3, 0);
-	ev_timer_start(loop, timer);
+	timer_restart(loop, timer, hook->grace_ms / 1e3);
 }
 
 static void on_retry(struct ev_loop *, ev_timer *timer, int)
@@ -278,8 +277,7 @@ static void reload_hook_run(struct reload_hook *hook)
 	ev_io_start(hook->loop, &hook->io);
 	ev_child_set(&hook->exit, hook->child.pid, 0);
 	ev_child_start(hook->loop, &hook->exit);
-	ev_timer_set(&hook->timeout, hook->conf->reload_timeout_ms / 1e3, 0);
-	ev_timer_start(hook->loop, &hook->timeout);
+	timer_restart(hook->loop, &hook->timeout, hook->conf->reload_timeout_ms / 1e3);
 }
 
 #define GRACE_MS 5000 /* for a killed child that ends a system call */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/file/file.h"
+#include "program/timer.h"
 
 #define SETTLE_S 0.1
 /* Time between two looks at the file. */
@@ -102,8 +103,7 @@ static void settle(struct watch *watch, double after_s)
 {
 	if (ev_is_active(&watch->settle) || ev_is_pending(&watch->settle))
 		return;
-	ev_timer_set(&watch->settle, after_s, 0);
-	ev_timer_start(watch->loop, &watch->settle);
+	timer_restart(watch->loop, &watch->settle, after_s);
 }
 
 /* The places come first: a change after that is an event, and a change before it is in what changed() reads. */

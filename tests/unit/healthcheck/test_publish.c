@@ -360,15 +360,35 @@ static void test_edits_in_a_row_delay_the_write_only_once(void **state)
 	struct conf own = {.dst = (char *)"/nonexistent/dst.json"};
 	struct publisher publisher;
 	struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
-	uint64_t now = clock_now_ms();
 
 	(void)state;
 	list.unknown = 4;
 	publisher_open(&publisher, loop, &own, &list);
-	publisher_new_list(&publisher, now + 3600000);
-	publisher_new_list(&publisher, now + 7200000);
+	publisher_new_list(&publisher, 3600000);
+	publisher_new_list(&publisher, 7200000);
 	assert_true(ev_is_active(&publisher.timer));
 	assert_true(ev_timer_remaining(loop, &publisher.timer) < 3601);
+	publisher_close(&publisher);
+	ev_loop_destroy(loop);
+	checklist_free(&list);
+}
+
+/* The time of the event loop is that of its last iteration, before src was read. */
+static void test_slow_reading_of_src_does_not_shorten_the_wait_for_first_results(void **state)
+{
+	struct checklist list = make("{'tables': [" TABLE("a", "", FOUR) "]}");
+	struct conf own = {.dst = (char *)"/nonexistent/dst.json", .state_file = (char *)"/nonexistent/state"};
+	struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
+	struct publisher publisher;
+
+	(void)state;
+	list.unknown = 4;
+	publisher_open(&publisher, loop, &own, &list);
+	usleep(300000);
+	publisher_new_list(&publisher, 200);
+	while (!publisher.failed_writes)
+		ev_run(loop, EVRUN_ONCE);
+	assert_true(clock_now_ms() >= publisher.first_results_ms);
 	publisher_close(&publisher);
 	ev_loop_destroy(loop);
 	checklist_free(&list);
@@ -492,6 +512,7 @@ int main(void)
 		cmocka_unit_test(test_two_checks_of_one_target_have_different_names),
 		cmocka_unit_test(test_names_change_and_verdicts_stay),
 		cmocka_unit_test(test_edits_in_a_row_delay_the_write_only_once),
+		cmocka_unit_test(test_slow_reading_of_src_does_not_shorten_the_wait_for_first_results),
 		cmocka_unit_test(test_operator_and_not_new_verdicts_end_the_backoff_of_a_failed_write),
 		cmocka_unit_test(test_tunnel_vip_adds_checks_to_the_vips),
 	};
