@@ -27,9 +27,9 @@ static void add_place(struct watch *watch, const char *folder, const char *name)
 
 	if (watch->place_count == WATCH_PLACES)
 		return;
-	place->descriptor = inotify_add_watch(watch->fd, *folder ? folder : ".", EVENTS);
-	place->name = place->descriptor < 0 ? NULL : strdup(name);
-	watch->place_count += place->name != NULL;
+	place->name = strdup(name);
+	place->descriptor = place->name ? inotify_add_watch(watch->fd, *folder ? folder : ".", EVENTS) : -1;
+	watch->place_count++; /* also without a watch, so that a loop of links ends */
 }
 
 static bool has_descriptor(const struct watch_place *places, unsigned count, int descriptor)

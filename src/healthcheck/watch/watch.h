@@ -13,7 +13,7 @@
 
 /* A name in a folder that leads to the file. */
 struct watch_place {
-	int descriptor; /* of the folder's inotify watch */
+	int descriptor; /* of the folder's inotify watch; -1: the folder cannot be watched */
 	char *name;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -181,6 +182,28 @@ static void test_loops_of_links_and_long_chains_end(void **state)
 	close_fixture(&fixture);
 }
 
+/* inotify_add_watch(2) fails for any folder after fs.inotify.max_user_watches, and for one without the right to read. */
+static void test_loop_of_links_in_a_folder_that_cannot_be_watched_ends(void **state)
+{
+	struct fixture fixture;
+	int inotify;
+
+	(void)state;
+	open_fixture(&fixture, "touch src.json");
+	inotify = fixture.watch.fd;
+	fixture.watch.fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* so that it fails for root, too */
+	assert_true(fixture.watch.fd >= 0);
+	run("rm src.json; ln -s src.json src.json");
+	alarm(60);
+	assert_int_equal(calls(&fixture), 1);
+	alarm(0);
+	assert_int_equal(fixture.watch.places[0].descriptor, -1);
+	run("rm src.json; touch src.json");
+	close(fixture.watch.fd);
+	fixture.watch.fd = inotify;
+	close_fixture(&fixture);
+}
+
 /* As on a file system of another host. */
 static void test_change_without_an_event_is_seen_by_a_look(void **state)
 {
@@ -208,6 +231,7 @@ int main(void)
 		cmocka_unit_test(test_changes_of_links_and_of_their_targets_are_seen),
 		cmocka_unit_test(test_release_folder_that_is_replaced_is_seen),
 		cmocka_unit_test(test_loops_of_links_and_long_chains_end),
+		cmocka_unit_test(test_loop_of_links_in_a_folder_that_cannot_be_watched_ends),
 		cmocka_unit_test(test_change_without_an_event_is_seen_by_a_look),
 	};
 
