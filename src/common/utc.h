@@ -7,6 +7,12 @@
 
 #define UTC_TEXT_MAX 24
 
+/* Returns false for a time before 2026: a clock that says so was never set. */
+static inline bool utc_is_set(int64_t unix_s)
+{
+	return unix_s >= INT64_C(1767225600);
+}
+
 /* Parses a time in UTC, of the years 1970 to 9999. False: *unix_s is unchanged. */
 bool utc_parse(const char *text, int64_t *unix_s);
 

@@ -9,6 +9,7 @@ import pytest
 from daemon import backend, table
 from lab.tools import wait_until
 from support.cli import run
+from support.tree import BUILD
 
 IPS = [f"10.78.0.{n}" for n in range(1, 5)]
 
@@ -184,6 +185,29 @@ def test_recorded_states_of_a_clock_that_was_ahead_count_as_recorded_now(fleet):
     made.stop()
     made.start().wait_ready()
     assert made.dst.read_text() == written and made.log().count("in the future") == 1
+
+
+def test_clock_that_is_not_set_forgets_nothing(fleet):
+    """NTP sets it after the start. A state that was recorded before that does not look 56 years old."""
+    made = fleet()
+    turn(made, IPS[0], False)
+    recorded = previous(made)
+    made.stop()
+    made.start(LD_PRELOAD=str(BUILD / "tests/driver/clock_of_1970.so")).wait_ready()
+    turn(made, IPS[1], False)
+    assert states(made) == ["-1 2 3 4", "1 2 3 4"] and previous(made)[1] == recorded[0]
+    assert "had a time in the future" not in made.log()
+    document = json.loads(made.dst.read_text())
+    for state in document["tables"][0]["previous"]:
+        state["time"] = "1970-01-01T00:00:05Z"  # as if that clock had recorded all
+    made.stop()
+    made.dst.write_text(json.dumps(document))
+    (made.up / IPS[2]).unlink()
+    made.start().wait_ready()
+    wait_until(lambda: not made.healthy()[IPS[2]], made.log)
+    assert states(made) == ["-1 -2 3 4", "-1 2 3 4", "1 2 3 4"]
+    assert all(state["time"] >= recorded[0]["time"] for state in previous(made))
+    made.logged("table web: 2 previous states that glb-healthcheck recorded had a time in the future or before 2026")
 
 
 def test_tables_without_names_are_told_apart_by_their_place(fleet):

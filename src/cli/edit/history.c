@@ -12,8 +12,6 @@
 #include "table/file/json/json_copy.h"
 
 #define MAX_KEEP_S (10 * 365 * 24 * 3600)
-/* 2026-01-01: a clock before this time was never set. */
-#define FIRST_TIME INT64_C(1767225600)
 
 bool history_keep(const struct command_args *args, uint32_t *keep_s)
 {
@@ -76,7 +74,7 @@ static void add_replaced(struct draft *draft, struct table_past *state, const st
 		command_error(
 			"warning: %s: the clock of this host is behind the newest previous state of table %s, %s: correct the clock, or drop the states with a wrong time with forget --keep 0",
 			draft->change->named, name, utc_format(state->time, text));
-	} else if (now < FIRST_TIME) {
+	} else if (!utc_is_set(now)) {
 		command_error(
 			"warning: %s: the clock of this host is wrong: it says %s: correct it, because the previous states of table %s are forgotten by their age",
 			draft->change->named, utc_format(now, text), name);

@@ -125,9 +125,8 @@ static void apply(struct monitor *monitor, struct check *check)
 	if (monitor->list.unknown == 0)
 		become_ready(monitor);
 	publisher_request(&monitor->publisher, &check->timing, check->damper.verdict == DAMPER_UNHEALTHY);
-	if (!ev_is_active(&monitor->save)) {
+	if (!ev_is_active(&monitor->save))
 		timer_restart(monitor->loop, &monitor->save, SAVE_DELAY_S);
-	}
 }
 
 static void arm_start(struct monitor *monitor)
@@ -344,9 +343,8 @@ static void use_list(struct monitor *monitor, struct checklist *list)
 	if (monitor->on_all_done)
 		return;
 	publisher_new_list(&monitor->publisher, longest);
-	if (!monitor->ready) {
+	if (!monitor->ready)
 		timer_restart(monitor->loop, &monitor->ready_timer, monitor->list.unknown ? (double)longest / 1e3 : 0);
-	}
 }
 
 /* loss: why the guard refuses src; "": src has faults. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/text.h"
+#include "common/utc.h"
 #include "program/log.h"
 #include "table/file/json/json_copy.h"
 #include "table/file/json/json_past.h"
@@ -176,23 +177,28 @@ static void merge(struct draft *draft, const struct history_table *known, int64_
 		draft->states[draft->count++] = &table->past[from_src++];
 }
 
-/* A clock that is ahead makes states that would stay too long once it is right. A state of src, too, may be of the
- * future: edit runs on another host. */
+/* A clock that was ahead recorded states that would stay too long, and one that was not set recorded states that would
+ * leave at once. A clock that is not set now corrects nothing. A state of src, too, may be of the future: edit runs on
+ * another host. */
 static void correct_times(struct history_table *known, const struct table *table, int64_t now)
 {
-	int64_t latest = now + CLOCKS_DIFFER_S;
+	int64_t latest = now + CLOCKS_DIFFER_S, newest = now;
 	uint32_t corrected = 0;
 
 	if (table->past_count && table->past[0].time > latest)
 		latest = table->past[0].time;
-	for (uint32_t i = 0; i < known->count; i++)
-		if (known->recorded[i].time > latest) {
-			known->recorded[i].time = now;
+	for (uint32_t i = 0; utc_is_set(now) && i < known->count; i++) {
+		int64_t *when = &known->recorded[i].time;
+
+		if (*when > latest || !utc_is_set(*when)) {
+			*when = newest;
 			corrected++;
 		}
+		newest = *when < newest ? *when : newest;
+	}
 	if (corrected)
 		log_warning(
-			"table %s: %u previous state%s that glb-healthcheck recorded had a time in the future, because the clock was ahead: %s now the present time",
+			"table %s: %u previous state%s that glb-healthcheck recorded had a time in the future or before 2026, because the clock was wrong then or is behind now: %s now the present time",
 			known->name ? known->name : "without a name", corrected, text_plural(corrected),
 			corrected == 1 ? "it has" : "they have");
 }
