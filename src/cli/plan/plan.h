@@ -91,7 +91,8 @@ struct plan_tables {
  * which the caller frees. False: out of memory, or a table is not valid. */
 bool plan_search(const struct plan_input *input, struct plan_tables *tables, struct plan *plan);
 
-/* Parses the text of a table, as `check` does if thorough, and builds its rows. False, with an error that names the path. */
+/* Parses the text of a table, as `check` does if thorough, and builds its rows. False, with an error that names the
+ * path. */
 bool plan_build(const char *path, const struct json_edit *text, bool thorough, struct table_set *set);
 
 /* Chooses the shortest waits with which each of the given steps breaks the least, and counts what they break. */
