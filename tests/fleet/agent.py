@@ -56,7 +56,7 @@ class Agent:
         self.configure(**keys)
 
     def configure(self, **keys):
-        values = {"etcd": {"endpoints": self.etcd.endpoints, "timeout_ms": 1000}, "prefix": PREFIX, "name": self.name,
+        values = {"etcd": {"endpoints": self.etcd.endpoints, "timeout_ms": 3000}, "prefix": PREFIX, "name": self.name,
                   "table": self.path("table.json"), "build": self.path("table.bin"), "notify": self.path("director.pid"), "look_ms": 100,
                   "reload_timeout_ms": 4000, "keys_dir": self.path("keys"), "state_file": self.path("state.json"),
                   "status_file": self.path("status.json"), "listen": f"127.0.0.1:{self.port}", **keys}
