@@ -182,7 +182,7 @@ bool plan_find(struct plan_input *input, struct plan_tables *tables, struct plan
 	       (fits(input) && plan_search(input, tables, plan));
 }
 
-/* Whether a director might refuse to load `new` after `old`. */
+/* Returns whether a director might refuse to load `new` after `old`. */
 static bool loses(const struct table_set *old, struct table_set new)
 {
 	struct table_guard guard = table_guard_strict(old, &new, 0);
