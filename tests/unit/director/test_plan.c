@@ -216,6 +216,8 @@ static void test_exception_path_leaves_by_the_port_it_came_from(void **state)
 	assert_int_equal(make(setting, 3), 0);
 	assert_int_equal(setting->plan.paths[0].return_queue, 0);
 	assert_int_equal(setting->plan.ports[0].tx_queues, 1);
+	assert_false(setting->plan.ports[0].forwards); /* it transmits only what comes from the exception path */
+	assert_true(setting->plan.ports[1].forwards);
 }
 
 /* The other lcore has a queue of that port, but two lcores may not share a transmit queue. */
@@ -239,21 +241,6 @@ static void test_exception_path_shares_no_queue_with_another_lcore(void **state)
 		assert_int_equal(setting->plan.paths[i].return_queue, 1);
 		assert_int_equal(setting->plan.ports[i].tx_queues, 2);
 	}
-}
-
-/* A port may transmit only what comes from the exception path. */
-static void test_a_port_forwards_if_it_is_the_tx_port_of_a_flow_path(void **state)
-{
-	struct setting *setting = *state;
-
-	add_port(setting, 4, 4);
-	add_port(setting, 4, 4);
-	configure_distributor(&setting->conf);
-	setting->conf.exception_path = CONF_EXCEPTION_TAP;
-	assert_int_equal(make(setting, 3), 0);
-	assert_int_equal(setting->plan.ports[0].tx_queues, 1);
-	assert_false(setting->plan.ports[0].forwards);
-	assert_true(setting->plan.ports[1].forwards);
 }
 
 static void test_configured_worker_hands_back_if_no_queue_is_left(void **state)
@@ -309,7 +296,6 @@ int main(void)
 		CASE(test_configured_lcores_replace_the_default),
 		CASE(test_exception_path_leaves_by_the_port_it_came_from),
 		CASE(test_exception_path_shares_no_queue_with_another_lcore),
-		CASE(test_a_port_forwards_if_it_is_the_tx_port_of_a_flow_path),
 		CASE(test_configured_worker_hands_back_if_no_queue_is_left),
 		CASE(test_exception_path_uses_a_queue_that_the_lcore_already_has),
 		CASE(test_configured_ports_queues_and_lcores_must_exist),
