@@ -18,12 +18,7 @@
 #include "tests/unit/table_helpers.h"
 #include "tests/unit/twins.h"
 
-#ifdef SLOW_CODE
-#define INPUTS 2000000u
-#else
-#define INPUTS 10000000u
-#endif
-
+#define INPUTS CASES(5000000u)
 #define SEEDS  512
 #define WORLDS 14
 

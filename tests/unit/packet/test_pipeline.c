@@ -13,6 +13,7 @@
 #include "tests/unit/guarded.h"
 #include "tests/unit/handmade.h"
 #include "tests/unit/packets.h"
+#include "tests/unit/random.h"
 
 static struct routes *routes;
 static struct steering_config steering;
@@ -517,7 +518,7 @@ static void test_nothing_outside_damaged_frames_is_accessed(void **state)
 	steering.send_too_big = true;
 	steering.alt_hash_fields = STEERING_SOURCE_PORT;
 	pipeline.too_big_limit = NULL;
-	for (int i = 0; i < 30000; i++) {
+	for (int i = 0; i < CASES(30000); i++) {
 		struct packet packet = i % 2 ? packet_error4(3) : packet_error6(2);
 
 		if (i % 2)

@@ -17,7 +17,7 @@
 #include "tests/unit/table_helpers.h"
 #include "tests/unit/twins.h"
 
-#define BURSTS 4000
+#define BURSTS CASES(4000)
 #define WORLDS 8
 
 static struct routes *worlds[WORLDS];
@@ -253,7 +253,7 @@ static void test_no_byte_beyond_the_frame_is_read(void **state)
 	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
 		struct pipeline pipeline = pipeline_for(lanes_by_isa[isa], worlds[3], &one_next_hop, &steering);
 
-		for (unsigned i = 0; isa_usable(isa) && i < 20000; i++) {
+		for (unsigned i = 0; isa_usable(isa) && i < CASES(20000); i++) {
 			struct packet packet;
 
 			random_packet(&packet, worlds[3], i % 4 == 0);

@@ -13,13 +13,8 @@
 
 #define MAX_TEXT (1 << 16)
 
-#ifdef SLOW_CODE
-#define DOCUMENTS 500
-#define DAMAGES   1500
-#else
-#define DOCUMENTS 3000
-#define DAMAGES   5000
-#endif
+#define DOCUMENTS CASES(3000)
+#define DAMAGES   CASES(5000)
 
 static char text[MAX_TEXT + 1024];
 static size_t text_size;

@@ -228,7 +228,7 @@ static void test_a_cut_extension_is_refused(void **state)
 	struct image image = encode(&set, TABLE_FILE_V3);
 
 	(void)state;
-	for (size_t cut = 1; cut <= known_size(); cut++)
+	for (size_t cut = 1; cut <= known_size(); cut += STEP)
 		check_corruption(&image, 0, &(struct corruption){.error = "the file has"}, cut);
 	free(image.bytes);
 	table_set_free(&set);
