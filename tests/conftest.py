@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import faulthandler
 import os
+import shutil
 import signal
+import tempfile
 from pathlib import Path
+
+import pytest
 
 TESTS = Path(__file__).parent
 
@@ -29,6 +33,16 @@ def pytest_collection_modifyitems(config, items):
         items[:] = items[first - 1 :: parts]
 
 
-def pytest_configure():
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
     """script/test ends a leg that hangs by SIGTERM: shows in which test, and where. pytest captures file descriptor 2 only during a test."""
     faulthandler.register(signal.SIGTERM, os.dup(2), chain=True)
+    # Each run of pytest has folders of its own. A run that begins would close those of all runs to other users, whom tests of another run need.
+    if not config.option.basetemp:
+        config.option.basetemp = tempfile.mkdtemp(prefix="glb-test-")
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """The folders of tests that failed remain."""
+    if exitstatus == pytest.ExitCode.OK and os.path.basename(session.config.option.basetemp).startswith("glb-test-"):
+        shutil.rmtree(session.config.option.basetemp, ignore_errors=True)
