@@ -11,6 +11,7 @@ It reads commands from standard input, one per line, and answers each with a lin
     report        all counts so far, see Load.report()
     stop          all connections end once they have their answers; then the same as report
 
+With the settings held_pause_s and short_pause_s, it pauses for longer between two exchanges and between two short connections.
 With the setting renew_s, most long-lived connections end after that many seconds or a few times as many, and others take their places.
 
 A connection is broken if it is refused, is reset, ends early, waits longer than 3 s (in tests: 10 s) for an answer, or gets a wrong answer.
@@ -26,7 +27,7 @@ import time
 
 # Tests set a long one, for busy machines. Chaos sets its own.
 TIMEOUT_S = int(os.environ.get("GLB_LAB_ANSWER_S", 0)) or max(3, int(os.environ.get("GLB_LAB_TIMEOUT_S", 0)) // 24)
-HELD_PAUSE_S = 0.2  # between two exchanges of a long-lived connection
+HELD_PAUSE_S = 0.2  # between two exchanges of a long-lived connection, unless the setting held_pause_s says otherwise
 SHORT_PAUSE_S = 0.02  # between two short connections of one worker, unless the setting short_pause_s says otherwise
 RENEW_PAUSE_S = 0.5
 FIRST_HELD_PORT, FIRST_SHORT_PORT, LAST_PORT = 20000, 30000, 65000
@@ -86,8 +87,8 @@ async def connect(flow, vip_port):
 class Held:
     """A long-lived connection."""
 
-    def __init__(self, number, flow):
-        self.number, self.flow = number, flow
+    def __init__(self, number, flow, pause_s):
+        self.number, self.flow, self.pause_s = number, flow, pause_s
         self.proxy = self.broken = None
         self.exchanges = 0
         self.finish = False  # asked to end
@@ -123,7 +124,7 @@ class Held:
             await self.exchange(reader, writer)
             opened.set_result(None)
             while not self.finish and not (self.end_at and time.monotonic() > self.end_at):
-                await asyncio.sleep(HELD_PAUSE_S)
+                await asyncio.sleep(self.pause_s)
                 await self.exchange(reader, writer)
         except Exception as error:
             self.broken, self.until = why(error), time.monotonic()
@@ -162,7 +163,8 @@ class Load:
         opened = []
         for _ in range(count):
             number = len(self.held)
-            held = Held(number, self.clients.flow(number, FIRST_HELD_PORT + number % (FIRST_SHORT_PORT - FIRST_HELD_PORT)))
+            flow = self.clients.flow(number, FIRST_HELD_PORT + number % (FIRST_SHORT_PORT - FIRST_HELD_PORT))
+            held = Held(number, flow, self.settings.get("held_pause_s", HELD_PAUSE_S))
             self.held.append(held)
             opened.append(asyncio.get_running_loop().create_future())
             held.task = self.keep(self.hold(held, opened[-1]))

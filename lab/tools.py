@@ -25,7 +25,7 @@ PROGRAMS = {
 # The package glb-lab has no source tree: it runs the installed programs.
 INSTALLED = not (TREE / "meson.build").exists()
 COMMAND = "glb-lab" if INSTALLED else "lab/lab"
-POLL_S = 0.02
+POLL_S, SLOWEST_POLL_S = 0.02, 0.1
 # Limit of a wait that normally takes a fraction of a second. The machine may be busy, and tests wait longer than a person would.
 TIMEOUT_S = int(os.environ.get("GLB_LAB_TIMEOUT_S", 30))
 
@@ -90,10 +90,10 @@ def endpoint(address, port):
 
 
 def poll(condition, timeout_s):
-    """Calls condition() until its result is true, or until the time is over. Returns its last result."""
-    deadline = time.monotonic() + timeout_s
-    while not (result := condition()) and time.monotonic() < deadline:
-        time.sleep(POLL_S)
+    """Calls condition() until its result is true, or until the time is over, first often and then less. Returns its last result."""
+    start = time.monotonic()
+    while not (result := condition()) and (waited := time.monotonic() - start) < timeout_s:
+        time.sleep(min(max(POLL_S, waited / 10), SLOWEST_POLL_S))
     return result
 
 

@@ -11,6 +11,7 @@ SHAPE = {"directors": 3, "proxies": 6, "hops": 6, "etcd": True, "healthcheck": T
 OLD, NEW = ("proxy-1", "proxy-2", "proxy-3"), ("proxy-7", "proxy-8", "proxy-9")
 FIRST_PORT, NEW_CONNECTIONS = 17000, 30
 WAIT = "8s"  # shorter than the rest of a lease, longer than a cut takes
+GENTLE = {"held_pause_s": 0.5, "short_pause_s": 0.1}  # the load of two minutes
 BAD = '{"tables": ['
 
 
@@ -20,7 +21,7 @@ def run(stage):
         each.wait_ready()
     rollouts = Rollouts(stage)
     with Watcher(stage) as watcher:
-        stage.start_load()
+        stage.start_load(**GENTLE)
         stage.start_capture()
         replace(stage, rollouts)
         connections = add_vips(stage, rollouts)
