@@ -20,14 +20,14 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 def pytest_addoption(parser):
     parser.addoption("--part", metavar="N/M", help="run only every Mth test, from the Nth: all M parts together run each test once")
-    parser.addoption("--quick", action="store_true", help="leave out the tests that tests/slow.txt names")
+    parser.addoption("--leave-out", metavar="FILE", action="append", default=[], help="leave out the tests whose names start with a line of tests/FILE")
 
 
 def pytest_collection_modifyitems(config, items):
-    if config.getoption("quick"):
-        slow = tuple(line for line in (TESTS / "slow.txt").read_text().splitlines() if not line.startswith("#"))
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid.startswith(slow)])
-        items[:] = [item for item in items if not item.nodeid.startswith(slow)]
+    for file in config.getoption("leave_out"):
+        starts = tuple(line for line in (TESTS / file).read_text(encoding="ascii").splitlines() if not line.startswith("#"))
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid.startswith(starts)])
+        items[:] = [item for item in items if not item.nodeid.startswith(starts)]
     if part := config.getoption("part"):
         first, parts = map(int, part.split("/"))
         items[:] = items[first - 1 :: parts]

@@ -60,7 +60,7 @@ def test_leg_that_hangs_is_named_with_the_last_thing_that_it_did(tree):
     """By name, and with the line of Python at which it waits. A busy machine starts pytest slowly, so until then the leg prints."""
     pytest_until_it_hangs = """
 until grep -q "py [.]" "$logs/shell-pytest.log"; do echo >>"$logs/shell-other.log"; sleep 1; done 2>/dev/null && touch -d @0 "$logs/shell-other.log" &
-/usr/bin/python3 -m pytest -p no:cacheprovider tests/test_hangs.py >"$logs/shell-pytest.log" 2>&1"""
+/usr/bin/python3 -m pytest -p no:cacheprovider --basetemp base tests/test_hangs.py >"$logs/shell-pytest.log" 2>&1"""
     code, out = run(tree(shell=pytest_until_it_hangs, format="echo good"), "shell", "format")
     assert code == 1
     assert re.search(r"shell: the leg shell printed nothing for 3 s, so it was ended; its last line was: tests/test_hangs.py \.", out), out
@@ -83,12 +83,20 @@ def test_interrupted_run_says_which_legs_ran(tree):
     assert process.returncode == 130
 
 
-def test_quick_leaves_out_the_slow_files():
-    header, *slow = (TREE / "tests/slow.txt").read_text(encoding="ascii").splitlines()
-    assert header.startswith("#") and slow
-    for line in slow:
+@pytest.mark.parametrize("file", ["slow.txt", "slowest.txt"])
+def test_tests_that_are_named_in_a_file_are_left_out(file):
+    header, *lines = (TREE / "tests" / file).read_text(encoding="ascii").splitlines()
+    assert header.startswith("#") and lines == sorted(set(lines), key=lines.index)
+    for line in lines:
         path, _, name = line.partition("::")
         assert f"def {name.partition('[')[0]}(" in (TREE / "tests" / path).read_text(encoding="utf-8") if name else (TREE / "tests" / path).is_file(), line
-    both = [TREE / "tests" / slow[0], TREE / "tests/docs/test_man_pages.py"]
-    code, out = run("/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--quick", "--collect-only", *both)
-    assert code == 0 and "test_man_pages.py::" in out and slow[0] not in out and "deselected" in out, out
+    both = [TREE / "tests" / lines[0].partition("::")[0], TREE / "tests/docs/test_man_pages.py"]
+    code, out = run("/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--leave-out", file, "--collect-only", *both)
+    assert code == 0 and "test_man_pages.py::" in out and lines[0] not in out and "deselected" in out, out
+
+
+@pytest.mark.parametrize("words, expected", [(["shell"], "slowest.txt"), (["--all", "shell"], ""), (["--quick"], "slowest.txt slow.txt")])
+def test_which_tests_are_left_out(tree, words, expected):
+    tell = 'echo "without: $GLB_TEST_WITHOUT."; false'
+    code, out = run(tree(shell=tell, build=tell), *words)
+    assert code == 1 and f": without: {expected}.\n" in out, out
