@@ -8,7 +8,7 @@
 /* Of `count` random cases, how many a test runs. Sanitizers and the emulator make code 5 to 15 times slower. */
 #ifdef SLOW_CODE
 #define CASES(count) ((count) / 8)
-#define STEP         4 /* between the sizes that a test runs */
+#define STEP         3 /* between the sizes that a test runs */
 #else
 #define CASES(count) (count)
 #define STEP         1

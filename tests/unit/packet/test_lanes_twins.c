@@ -18,7 +18,7 @@
 #include "tests/unit/table_helpers.h"
 #include "tests/unit/twins.h"
 
-#define INPUTS CASES(5000000u)
+#define INPUTS CASES(4000000u)
 #define SEEDS  512
 #define WORLDS 14
 
@@ -410,7 +410,7 @@ static void test_without_tables_nothing_is_forwarded(void **state)
 /* The comparison is only worth something if enough packets of each world are forwarded. */
 static void test_fast_path_with_alt_hash_fields_gives_the_results_of_the_general_path(void **state)
 {
-	const uint32_t inputs = INPUTS / 1000 + 2000;
+	const uint32_t inputs = INPUTS / 4000 + CASES(2000);
 
 	(void)state;
 	for (enum isa isa = ISA_PLAIN; isa < ISA_COUNT; isa++) {
@@ -448,7 +448,7 @@ static void test_admission_is_the_same_on_the_fast_path_of_each_isa(void **state
 				.admission = strange_admission(number)};
 
 			compare(lanes_by_isa[isa], &steering, worlds[number % 2 ? number % 4 > 1 ? 10 : 1 : 0],
-				INPUTS / 1000 + 1000);
+				INPUTS / 1000 + CASES(1000));
 		}
 	}
 	strangers = false;
