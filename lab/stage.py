@@ -180,11 +180,11 @@ class Stage:
         return found[0].split()[0] if found else None
 
     def wait_pmtu(self, proxy, port, wanted):
-        """The path MTU of a proxy's socket. Waits a moment until it is `wanted`."""
+        """The path MTU of a proxy's socket, None if there is none. Waits a moment until it is `wanted`."""
         def pmtu():
             return next((int(match[1]) for line in self.sockets(proxy, port) if (match := PMTU.search(line))), None)
 
-        poll(lambda: pmtu() == wanted, TIMEOUT_S)
+        poll(lambda: pmtu() in (wanted, None), TIMEOUT_S)
         return pmtu()
 
     def route_mtu(self, proxy, client):

@@ -11,7 +11,7 @@ from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, HTTP_PORT, VIP4, VIP6
 SUMMARY = "the MTU of a link drops to 1280 during downloads and uploads of 5 MB"
 NARROW_MTU = 1280
 DOWNLOAD_PORT, UPLOAD_PORT = 16000, 17000
-SECONDS = 4  # duration of a transfer without disturbance
+SECONDS = 8  # duration of a transfer without disturbance
 
 
 class Upload(threading.Thread):
@@ -34,6 +34,7 @@ def run(stage):
     fleet, ways = stage.fleet, ((VIP4, CLIENTS4[2]), (VIP6, CLIENTS6[2]))
     stage.start_load()
     stage.start_capture()
+    owners = [fleet.owner(address, DOWNLOAD_PORT, vip, HTTP_PORT) for vip, address in ways]
     with open(DOWNLOAD, "rb") as file:
         data = file.read()
     downloads = [
@@ -45,8 +46,7 @@ def run(stage):
     fleet.network.router.ip(f"link set to-client mtu {NARROW_MTU}")
     fleet.client.ip(f"link set eth0 mtu {NARROW_MTU}")
     stage.say(f"during two downloads and two uploads, the MTU of the client's link drops to {NARROW_MTU}")
-    for vip, address in ways:
-        owner = fleet.owner(address, DOWNLOAD_PORT, vip, HTTP_PORT)
+    for (vip, _), owner in zip(ways, owners, strict=True):
         pmtu = stage.wait_pmtu(owner, DOWNLOAD_PORT, NARROW_MTU)
         stage.expect(f"{owner}, which sends the download, learns the path MTU", pmtu == NARROW_MTU, pmtu)
         stage.say(f"{vip}: {owner} sends the download, and its path MTU is now {pmtu}")
