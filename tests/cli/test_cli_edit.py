@@ -18,6 +18,7 @@ import pytest
 from cli.test_cli_telemetry import director
 from support.cli import BROKEN, FAILED, OK, USAGE, backend, run, table, write_tables
 from support.director_process import NOBODY
+from support.folders import open_to_all
 from support.tree import CLI, TREE
 
 EXAMPLE = (TREE / "config/forwarding_table.json").read_text()
@@ -261,9 +262,7 @@ def test_an_owner_that_cannot_be_kept_is_reported(file):
     if os.geteuid() != 0:
         return  # only root can give files away
     os.chown(file.parent, NOBODY, NOBODY)
-    for parent in file.parents:
-        if parent.name.startswith("pytest"):
-            parent.chmod(0o755)
+    open_to_all(file.parent.parent)
     done = edit(file, "drain", "192.168.50.20", user=NOBODY, group=NOBODY)
     assert f"warning: {file}: its owner was 0:0 and is now {NOBODY}:{NOBODY}" in done.stderr
 
@@ -281,9 +280,7 @@ def test_the_target_of_a_link_is_changed(file, tmp_path):
 
 def test_a_read_only_folder_changes_nothing(file):
     file.chmod(0o644)
-    for parent in file.parents:
-        if parent.name.startswith(("pytest", "test_")):
-            parent.chmod(0o755)
+    open_to_all(file.parent)
     file.parent.chmod(0o555)
     other = {"user": NOBODY, "group": NOBODY} if os.geteuid() == 0 else {}
     done = edit(file, "drain", "192.168.50.20", code=FAILED, **other)

@@ -4,13 +4,13 @@
 import json
 import signal
 import subprocess
-from pathlib import Path
 
 import nginx
 import pytest
 from daemon import backend, table, wait_probes
 from lab.tools import wait_until
 from network import ELSEWHERE, PROXY
+from support.folders import open_to_all
 from support.tree import CLI
 
 OWN = nginx.OWN
@@ -47,10 +47,7 @@ def test_release_that_a_link_leads_to_and_rights_are_noticed(daemon, tmp_path):
 def test_src_that_becomes_readable_is_noticed(daemon, here):
     """The daemon is not root, so that it may not read everything. Only other users have the right."""
     made = daemon(table(backend(PROXY, tcp=nginx.OK)))
-    folder = made.folder.parent
-    while folder != Path("/tmp"):  # pytest's folders are closed to other users
-        folder.chmod(0o755)
-        folder = folder.parent
+    open_to_all(made.folder)
     made.folder.chmod(0o777)
     made.src.chmod(0o644)
     made.start("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups").wait_ready()

@@ -15,6 +15,7 @@ from support import traffic
 from support.compare import assert_same_frames, compare_with_model, count
 from support.director_conf import CONFIG
 from support.director_process import NOBODY, run_capture, usable_isas, write_table
+from support.folders import open_to_all
 from support.vectors import PACKETS, packet_groups
 
 # A table steers packets in the same way in JSON and in both binary versions.
@@ -130,8 +131,7 @@ def test_director_needs_no_privileges(tmp_path):
     table = write_table(tmp_path / "table", traffic.TABLE)
     if os.getuid() == 0:
         user = NOBODY
-        for folder in (tmp_path, *list(tmp_path.parents)[:2]):
-            folder.chmod(0o755)
+        open_to_all(tmp_path)
         os.chown(tmp_path, user, user)
     frames = traffic.random_frames(9, 1000)
     compare_with_model(tmp_path, frames, CONFIG, traffic.TABLE, table, user=user)

@@ -15,6 +15,7 @@ from support import traffic
 from support.cli import with_ipv6_backend
 from support.director_conf import CONFIG, write_config
 from support.director_process import NOBODY, on_cpus, write_table
+from support.folders import open_to_all
 from support.tree import DIRECTOR
 
 EAL = "--no-huge -m256 --no-shconf --no-pci --no-telemetry --file-prefix=errors".split()
@@ -52,8 +53,7 @@ class Start:
 def run(*arguments, user=None, folder=None):
     command = [DIRECTOR, *arguments]
     if user is not None:
-        for path in (folder, *list(folder.parents)[:2]):
-            path.chmod(0o755)
+        open_to_all(folder)
         os.chown(folder, user, user)
         command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *command]
     environment = {**os.environ, "RUNTIME_DIRECTORY": str(folder)} if folder else None
