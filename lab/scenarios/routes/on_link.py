@@ -33,6 +33,11 @@ def introduce(proxy, other):
                   f"neigh add {other.address} lladdr {mac(other.host, DEVICE)} nud permanent dev {DEVICE}")
 
 
+def introduce_behind(proxy, other, gateway, address):
+    """The same for a proxy behind the router: glb-redirect passes packets on only by the interface on which they arrive."""
+    proxy.host.ip(f"route add {other.address} via {gateway} dev {DEVICE} onlink", f"neigh add {gateway} lladdr {address} nud permanent dev {DEVICE}")
+
+
 def arrivals(stage, proxies, near):
     """{proxy: GUE packets in a second (from the director's link, from the router)}"""
     def counts(proxy):
@@ -52,6 +57,8 @@ def run(stage):
     introduce(*near)
     introduce(*reversed(near))
     macs = {director.link.gateway: mac(router, director.link.device)}
+    for proxy in near:
+        introduce_behind(proxy, proxies[2], *next(iter(macs.items())))
     macs.update({proxy.address: mac(proxy.host, DEVICE) for proxy in near})
     wait_next_hops(director, macs)
     stage.expect("each proxy on the link has its own MAC address", next_hops(director) == macs, next_hops(director))
