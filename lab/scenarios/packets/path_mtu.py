@@ -5,7 +5,7 @@ import threading
 
 from lab.clients import Dialogue, finished_download, start_download
 from lab.proxy import DOWNLOAD
-from lab.tools import LabError
+from lab.tools import LabError, wait_until
 from lab.topology import CLIENTS4, CLIENTS6, ECHO_PORT, HTTP_PORT, VIP4, VIP6
 
 SUMMARY = "the MTU of a link drops to 1280 during downloads and uploads of 5 MB"
@@ -42,6 +42,8 @@ def run(stage):
         for vip, address in ways]
     uploads = [Upload(fleet.client, address, vip, data) for vip, address in ways]
     stage.settle()
+    for owner in owners:
+        wait_until(lambda: stage.socket_state(owner, DOWNLOAD_PORT) == "ESTAB", f"the download from {owner}")
     # At both ends of the client's link. The router now answers larger packets of proxies with ICMP errors to the VIP.
     fleet.network.router.ip(f"link set to-client mtu {NARROW_MTU}")
     fleet.client.ip(f"link set eth0 mtu {NARROW_MTU}")
