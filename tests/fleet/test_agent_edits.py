@@ -12,6 +12,12 @@ from lab.tools import wait_until
 from support.tree import BUILD
 
 
+def edit(agent, text):
+    """As an editor does it: no reader finds a half of it."""
+    (agent.folder / "edit").write_text(text)
+    (agent.folder / "edit").rename(agent.table)
+
+
 def test_file_that_an_operator_has_edited_is_kept_beside(agent):
     agent.table.write_text(table(1, 2, 9))
     agent.table.chmod(0o640)
@@ -22,11 +28,11 @@ def test_file_that_an_operator_has_edited_is_kept_beside(agent):
         assert before.read_text() == table(1, 2, 9) and agent.table.read_text() == table(1, 2, 3)
         assert before.stat().st_mode & 0o777 == agent.table.stat().st_mode & 0o777 == 0o640
         agent.wait_log("was not as glb-fleet had written it")
-        agent.table.write_text(table(1, 2, 8))
+        edit(agent, table(1, 2, 8))
         wait_until(lambda: agent.table.read_text() == table(1, 2, 3), lambda: agent.log)
         agent.wait_log("was changed or removed by another program")
         assert (before.read_text(), before.with_suffix(".before.2").read_text()) == (table(1, 2, 9), table(1, 2, 8))
-        agent.table.write_text(table(1, 2, 8))
+        edit(agent, table(1, 2, 8))
         agent.wait_log("was not as glb-fleet had written it", 3)
         wait_until(lambda: agent.table.read_text() == table(1, 2, 3), lambda: agent.log)
         assert len(list(agent.folder.glob("table.json.before*"))) == 2  # the text is kept already
@@ -49,12 +55,6 @@ def test_edit_is_kept_although_the_agent_is_killed_while_it_applies(agent):
         agent.start()
         agent.wait_used(newer)
         assert before.read_text() == table(1, 2, 9)
-
-
-def edit(agent, text):
-    """As an editor does it: no reader finds a half of it."""
-    (agent.folder / "edit").write_text(text)
-    (agent.folder / "edit").rename(agent.table)
 
 
 def test_edit_during_a_reload_that_is_refused(agent):
