@@ -27,9 +27,9 @@ static void add_server(struct quic_routes *routes, const struct quic_server_id *
 	low = load_le64(bytes);
 	high = load_le64(bytes + 8) | quic_routes_length(id->length);
 	server = routes->servers + (quic_routes_server(routes, low, high) - routes->servers);
-	if (server->id[1])
+	if (server->length)
 		return; /* a file names a server ID twice; the first backend has it */
-	*server = (struct quic_routes_server){{low, high}, backend, down};
+	*server = (struct quic_routes_server){{low, high}, backend, down, id->length};
 }
 
 static bool create_servers(struct quic_routes *routes, const struct table *table, uint32_t first_backend)
@@ -65,6 +65,8 @@ struct quic_routes *quic_routes_create(const struct table *table, uint32_t first
 		config->codec = quic_codec_create(from);
 		config->cid_size = quic_cid_size(from);
 		config->server_id_length = from->server_id_length;
+		if (!from->keyed && from->server_id_length <= 8)
+			config->plain_mask = UINT64_MAX >> (64 - 8 * from->server_id_length);
 		created = config->codec;
 	}
 	if (created)
@@ -103,7 +105,7 @@ enum quic_fate quic_routes_find(
 	quic_decode(config->codec, cid.bytes, id, NULL);
 	server = quic_routes_server(
 		routes, load_le64(id), load_le64(id + 8) | quic_routes_length(config->server_id_length));
-	if (!server->id[1])
+	if (!server->length)
 		return QUIC_UNROUTABLE_SERVER;
 	*backend = server->backend;
 	return server->down ? QUIC_DOWN : QUIC_ROUTED;

@@ -31,13 +31,15 @@ struct quic_routes_config {
 	struct quic_codec *codec; /* NULL: no such configuration */
 	uint32_t cid_size; /* bytes of a connection ID that the codec reads; UINT32_MAX without a codec */
 	uint8_t server_id_length;
+	uint64_t plain_mask; /* the bytes of the server ID, if it has no key and at most 8 bytes; else 0 */
 };
 
-/* A server ID in the form of quic_decode_many(), with its length as the last byte. id[1] is 0 in a free slot. */
+/* A server ID in the form of quic_decode_many(), with its length as the last byte. */
 struct quic_routes_server {
 	uint64_t id[2];
 	uint32_t backend; /* index in routes->addresses */
-	uint32_t down; /* 1: the backend is down */
+	uint16_t down; /* 1: the backend is down */
+	uint16_t length; /* of the server ID; 0: a free slot */
 };
 
 struct quic_routes {
@@ -66,13 +68,19 @@ static inline uint64_t quic_routes_length(uint8_t length)
 	return (uint64_t)length << 56;
 }
 
+/* The slot where the search for the server ID of these halves begins. */
+static inline uint32_t quic_routes_slot(const struct quic_routes *routes, uint64_t low, uint64_t high)
+{
+	return (uint32_t)((low * 0x9e3779b97f4a7c15u ^ high * 0xbf58476d1ce4e5b9u) >> routes->shift);
+}
+
 /* Returns the server with the server ID of these halves, or a free slot if there is none. */
 static inline const struct quic_routes_server *quic_routes_server(
 	const struct quic_routes *routes, uint64_t low, uint64_t high)
 {
-	uint32_t at = (uint32_t)((low * 0x9e3779b97f4a7c15u ^ high * 0xbf58476d1ce4e5b9u) >> routes->shift);
+	uint32_t at = quic_routes_slot(routes, low, high);
 
-	while (routes->servers[at].id[1] && (routes->servers[at].id[0] != low || routes->servers[at].id[1] != high))
+	while (routes->servers[at].length && (routes->servers[at].id[0] != low || routes->servers[at].id[1] != high))
 		at = (at + 1) & routes->mask;
 	return &routes->servers[at];
 }

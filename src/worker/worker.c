@@ -114,16 +114,26 @@ _Static_assert(offsetof(struct counters, quic_routed) + (QUIC_FATES - QUIC_ROUTE
 		       offsetof(struct counters, exception_neighbour),
 	"the counters of QUIC are in the order of enum quic_fate");
 
-/* Lanes behind the last packet have QUIC_NONE. The number of lanes is constant, so that the loop is vectorised. */
+/* Lanes behind the last packet have QUIC_NONE. The number of lanes is constant, so that the loops are vectorised. */
+static uint8_t lanes_of_fate(const struct burst *burst, unsigned fate)
+{
+	uint8_t count = 0;
+
+	for (unsigned lane = 0; lane < BURST_MAX; lane++)
+		count += burst->quic[lane] == fate;
+	return count;
+}
+
 static __attribute__((noinline)) void count_quic(struct counters *counters, const struct burst *burst)
 {
-	for (unsigned fate = QUIC_ROUTED; fate < QUIC_FATES; fate++) {
-		uint8_t count = 0;
+	uint32_t left = BURST_MAX - lanes_of_fate(burst, QUIC_NONE);
 
-		for (unsigned lane = 0; lane < BURST_MAX; lane++)
-			count += burst->quic[lane] == fate;
+	for (unsigned fate = QUIC_ROUTED; left && fate < QUIC_FATES; fate++) {
+		uint8_t count = lanes_of_fate(burst, fate);
+
 		if (count)
 			counters_add(&counters->quic_routed + fate - QUIC_ROUTED, count);
+		left -= count;
 	}
 }
 

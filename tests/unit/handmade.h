@@ -72,7 +72,7 @@ static inline void handmade_bind(
  * shorter one is a part of a longer one. */
 static inline void handmade_quic(struct table *table)
 {
-	static const struct quic_config configs[] = {{0, 3, 4, true, {1}}, {2, 3, 13, true, {2}}, {4, 5, 7, false, {0}},
+	static const struct quic_config configs[] = {{0, 3, 4, true, {1}}, {2, 3, 13, true, {2}}, {4, 8, 4, false, {0}},
 		{1, 3, 16, true, {3}}, {3, 3, 7, true, {4}}};
 
 	table->quic_count = sizeof(configs) / sizeof(*configs);
@@ -81,7 +81,7 @@ static inline void handmade_quic(struct table *table)
 		struct quic_server_id *ids = table->backends[b].server_ids;
 
 		ids[0] = (struct quic_server_id){3, {0x11, (uint8_t)(b >> 8), (uint8_t)b}};
-		ids[1] = (struct quic_server_id){5, {0x11, 0, 0, (uint8_t)(b >> 8), (uint8_t)b}};
+		ids[1] = (struct quic_server_id){8, {0x11, [6] = (uint8_t)(b >> 8), [7] = (uint8_t)b}};
 	}
 }
 
@@ -92,7 +92,7 @@ static inline uint32_t handmade_cid(const struct table *table, uint32_t config, 
 	const struct quic_server_id *ids = table->backends[backend].server_ids;
 	uint8_t nonce[QUIC_MAX_NONCE] = {(uint8_t)backend, 1, 2, 3};
 
-	quic_encode(codec, 5, ids[table->quic[config].server_id_length == 5].bytes, nonce, cid);
+	quic_encode(codec, 5, ids[table->quic[config].server_id_length == 8].bytes, nonce, cid);
 	quic_codec_free(codec);
 	return quic_cid_size(&table->quic[config]);
 }

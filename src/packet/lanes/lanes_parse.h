@@ -35,7 +35,9 @@ struct lanes {
 	uint32_t count;
 	const uint8_t *index; /* lanes of the burst: all_lanes or `list` */
 	uint8_t list[BURST_MAX];
+	const uint8_t *const *frame; /* in the burst or in list_frame */
 	const uint32_t *size; /* bytes of each frame: in the burst or in list_size */
+	const uint8_t *list_frame[BURST_MAX];
 	uint32_t list_size[BURST_MAX];
 	/* Aligned from here on, so that no vector crosses a cache line. */
 	uint32_t first[BURST_MAX] __attribute__((aligned(64))); /* bytes 0 to 3 */
@@ -264,19 +266,20 @@ INLINE uint64_t sort_families(const struct lanes_job *job, struct burst *burst, 
 }
 
 /* Fills frames and sizes from the list, and completes the last block with frames of zeros. */
-INLINE void pick_lanes(struct lanes *lanes, const struct burst *burst, const uint8_t *frames[BURST_MAX])
+INLINE void pick_lanes(struct lanes *lanes, const struct burst *burst)
 {
 	static const uint8_t zeros[V6_SMALLEST];
 	uint32_t at = 0;
 
 	for (; at < lanes->count; at++) {
-		frames[at] = burst->frame[lanes->index[at]];
+		lanes->list_frame[at] = burst->frame[lanes->index[at]];
 		lanes->list_size[at] = burst->size[lanes->index[at]];
 	}
 	for (; at % BLOCK; at++) {
-		frames[at] = zeros;
+		lanes->list_frame[at] = zeros;
 		lanes->list_size[at] = 0;
 	}
+	lanes->frame = lanes->list_frame;
 	lanes->size = lanes->list_size;
 }
 
@@ -343,20 +346,19 @@ INLINE void load_block_v6(struct lanes *lanes, const uint8_t *const frames[BLOCK
 
 INLINE void load_lanes(struct lanes *lanes, const struct burst *burst, bool v6)
 {
-	const uint8_t *picked[BURST_MAX], *const *frames = (const uint8_t *const *)burst->frame;
 	uint32_t count = lanes->count;
 
+	lanes->frame = (const uint8_t *const *)burst->frame;
 	lanes->size = burst->size;
 	if (lanes->index != all_lanes || count % BLOCK) {
-		pick_lanes(lanes, burst, picked);
-		frames = picked;
+		pick_lanes(lanes, burst);
 		count += -count % BLOCK;
 	}
 	for (uint32_t at = 0; at < count; at += BLOCK)
 		if (v6)
-			load_block_v6(lanes, frames + at, at);
+			load_block_v6(lanes, lanes->frame + at, at);
 		else
-			load_block_v4(lanes, frames + at, at);
+			load_block_v4(lanes, lanes->frame + at, at);
 }
 
 INLINE void load_flow(const struct flow *flow, bool v6, struct lanes *lanes, uint32_t at)

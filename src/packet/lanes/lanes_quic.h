@@ -83,7 +83,7 @@ INLINE void find_named(const struct quic_routes *quic, const struct quic_routes_
 	const uint8_t *slot = cids->slots[n];
 	const struct quic_routes_server *server = quic_routes_server(
 		quic, load_le64(slot), load_le64(slot + 8) | quic_routes_length(config->server_id_length));
-	bool found = server->id[1] != 0;
+	bool found = server->length != 0;
 
 	blocks[at / BLOCK].server[at % BLOCK] = found ? server->backend : QUIC_NO_SERVER;
 	burst->quic[lanes->index[at]] = (uint8_t)(found ? QUIC_ROUTED + server->down : QUIC_UNROUTABLE_SERVER);
@@ -109,31 +109,148 @@ INLINE void find_all_named(const struct routes *routes, const struct lanes *lane
 	}
 }
 
+#if WIDE > 1
+/*
+ * The packets of a block whose connection IDs are read as vectors: those with a short header whose table and
+ * configuration are the first packet's, if this configuration has no key.
+ */
+struct plain {
+	const struct quic_routes *quic; /* NULL: no packet */
+	uint64_t length; /* of the server IDs */
+	uint32_t is[BLOCK]; /* 1: such a packet */
+	uint32_t at[BLOCK]; /* the slot where the search begins */
+	uint64_t id[BLOCK]; /* the server ID */
+	uint64_t slot[2][BLOCK]; /* the first and the last word of the slot */
+};
+
+enum { PLAIN_LOADED = 16 }; /* bytes of each payload */
+
+/* packets: the bits of those to binds with `quic`; not 0. */
+INLINE void read_plain(const struct routes *routes, const struct lanes *lanes, uint32_t base, uint32_t headers,
+	uint32_t packets, const struct block *block, struct plain *plain)
+{
+	static const uint8_t zeros[V6_SMALLEST + PLAIN_LOADED];
+	const uint32_t first = (uint32_t)__builtin_ctz(packets), table = block->table[first];
+	const struct quic_routes *quic = routes->tables[table].quic;
+	const struct quic_routes_config *config;
+	const uint8_t *some[BLOCK], *const *frames = lanes->frame + base;
+	uint64_t words[2][BLOCK];
+	uint32_t octet, all = 0;
+
+	plain->quic = NULL;
+	EACH (i) {
+		plain->is[i] = block->quic[i] & block->eligible[i] & (block->table[i] == table) &
+			       (block->total[i] >= headers + PLAIN_LOADED);
+		all |= plain->is[i] << i;
+	}
+	if (!plain->is[first])
+		return;
+	octet = frames[first][NET_ETHERNET_SIZE + headers + 1];
+	config = &quic->configs[quic_config_id((uint8_t)octet)];
+	if (!config->plain_mask)
+		return;
+	if (all != UINT16_MAX) {
+		for (uint32_t i = 0; i < BLOCK; i++)
+			some[i] = plain->is[i] ? frames[i] : zeros;
+		frames = some;
+	}
+	load_two_words(frames, NET_ETHERNET_SIZE + headers, words);
+	plain->quic = quic;
+	plain->length = config->server_id_length;
+	EACH (i) {
+		plain->is[i] &= ((words[0][i] ^ octet << 8) & 0xe080) == 0; /* short header, configuration */
+		plain->id[i] = (words[0][i] >> 16 | words[1][i] << 48) & config->plain_mask;
+		plain->at[i] = quic_routes_slot(quic, plain->id[i], quic_routes_length(config->server_id_length));
+	}
+}
+
+/* The barrier keeps the compiler from making gathers of the loads, which are slower on AMD's CPUs. */
+INLINE void load_slots(struct plain *plain)
+{
+	EACH (i) {
+		const struct quic_routes_server *server = plain->quic->servers + plain->at[i];
+
+		__asm__("" : "+r"(server));
+		plain->slot[0][i] = server->id[0];
+		plain->slot[1][i] = load_le64((const uint8_t *)&server->backend);
+	}
+}
+
+/* Returns the bits of the packets that are done. The others have another server ID in their slot. */
+INLINE uint32_t find_plain(
+	const struct plain *plain, const struct lanes *lanes, uint32_t base, struct block *block, struct burst *burst)
+{
+	uint32_t fate[BLOCK], done = 0;
+	uint8_t bytes[BLOCK];
+
+	EACH (i) {
+		uint32_t length = (uint32_t)(plain->slot[1][i] >> 48), down = (uint32_t)(plain->slot[1][i] >> 32) & 1;
+		bool here = plain->is[i] & (plain->slot[0][i] == plain->id[i]) & (length == plain->length);
+		bool nowhere = plain->is[i] & (length == 0);
+
+		block->server[i] = here ? (uint32_t)plain->slot[1][i] : QUIC_NO_SERVER;
+		fate[i] = here ? QUIC_ROUTED + down : nowhere ? QUIC_UNROUTABLE_SERVER : QUIC_NONE;
+		done |= (uint32_t)(here | nowhere) << i;
+	}
+	EACH (i)
+		bytes[i] = (uint8_t)fate[i];
+	if (lanes->index == all_lanes)
+		memcpy(burst->quic + base, bytes, BLOCK);
+	else
+		BURST_EACH (i, done)
+			burst->quic[lanes->index[base + i]] = bytes[i];
+	return done;
+}
+
+/* Finds the servers of a burst as vectors. Takes the packets that are done out of packets[]. */
+INLINE void find_all_plain(const struct routes *routes, const struct lanes *lanes, uint32_t headers,
+	uint32_t packets[BURST_MAX / BLOCK], struct block blocks[BURST_MAX / BLOCK], struct burst *burst)
+{
+	uint32_t count = (lanes->count + BLOCK - 1) / BLOCK;
+	struct plain plains[BURST_MAX / BLOCK];
+
+	for (uint32_t b = 0; b < count; b++) {
+		plains[b].quic = NULL;
+		if (packets[b])
+			read_plain(routes, lanes, b * BLOCK, headers, packets[b], &blocks[b], &plains[b]);
+	}
+	for (uint32_t b = 0; b < count; b++)
+		if (plains[b].quic)
+			load_slots(&plains[b]);
+	for (uint32_t b = 0; b < count; b++)
+		if (plains[b].quic)
+			packets[b] &= ~find_plain(&plains[b], lanes, b * BLOCK, &blocks[b], burst);
+}
+#endif
+
 /* Finds the server of each packet to a bind with `quic`. */
 static __attribute__((noinline)) void find_servers(const struct lanes_job *job, const struct lanes *lanes, bool v6,
 	struct block blocks[BURST_MAX / BLOCK], struct burst *burst)
 {
 	uint32_t headers = (v6 ? NET_IPV6_SIZE : NET_IPV4_SIZE) + NET_UDP_SIZE;
+	uint32_t count = (lanes->count + BLOCK - 1) / BLOCK, quic[BURST_MAX / BLOCK] = {0};
 	struct cids cids;
 
 	cids.count = 0;
 	cids.mixed = false;
-	for (uint32_t base = 0; base < lanes->count; base += BLOCK) {
-		struct block *block = &blocks[base / BLOCK];
-		uint32_t quic = 0;
+	for (uint32_t b = 0; b < count; b++) {
+		struct block *block = &blocks[b];
 
 		EACH (i)
 			block->server[i] = QUIC_NO_SERVER;
 		EACH (i)
-			quic |= (block->quic[i] & block->eligible[i]) << i;
-		BURST_EACH (i, quic) {
-			uint32_t lane = lanes->index[base + i];
-
-			burst->quic[lane] = (uint8_t)add_cid(&cids, job->routes->tables[block->table[i]].quic,
-				burst->frame[lane] + NET_ETHERNET_SIZE + headers, block->total[i] - headers,
-				base + (uint32_t)i);
-		}
+			quic[b] |= (block->quic[i] & block->eligible[i]) << i;
 	}
+#if WIDE > 1
+	find_all_plain(job->routes, lanes, headers, quic, blocks, burst);
+#endif
+	for (uint32_t b = 0; b < count; b++)
+		BURST_EACH (i, quic[b]) {
+			uint32_t at = b * BLOCK + (uint32_t)i, lane = lanes->index[at];
+
+			burst->quic[lane] = (uint8_t)add_cid(&cids, job->routes->tables[blocks[b].table[i]].quic,
+				lanes->frame[at] + NET_ETHERNET_SIZE + headers, blocks[b].total[i] - headers, at);
+		}
 	if (cids.count)
 		find_all_named(job->routes, lanes, &cids, blocks, burst);
 }
